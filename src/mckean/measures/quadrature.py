@@ -1,0 +1,56 @@
+"""Quadrature atoms: deterministic nodes whose empirical measure stands for a smooth density to spectral accuracy."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mckean.errors import Refused
+from mckean.measures.empirical import Empirical
+
+
+def gauss_hermite(mean: Any, covariance: Any, nodes: int) -> Empirical:
+    r"""The Gaussian N(m, S) on `nodes` Gauss–Hermite points a dimension: exact for polynomials of degree < 2·nodes.
+
+    Arguments: mean (d,), covariance (d, d) positive semi-definite. Gives an `Empirical` of nodes**d atoms.
+    Raises `Refused` for a covariance that is not symmetric positive semi-definite. Source: mathematics, section 2.
+    """
+    mean = np.atleast_1d(np.asarray(mean, dtype=np.float64))
+    covariance = np.atleast_2d(np.asarray(covariance, dtype=np.float64))
+    if covariance.shape != (mean.size, mean.size) or not np.allclose(covariance, covariance.T):
+        raise Refused(f"A covariance must be symmetric ({mean.size}, {mean.size}); found shape {covariance.shape}.")
+    values, vectors = np.linalg.eigh(covariance)
+    if values.min() < -1e-12 * max(values.max(), 1.0):
+        raise Refused(f"A covariance must be positive semi-definite; found the eigenvalue {values.min():.3g}.")
+    z, w = np.polynomial.hermite_e.hermegauss(_count(nodes))
+    grid, weights = _tensor([z] * mean.size, [w] * mean.size)
+    points = mean + (grid * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return Empirical(jnp.asarray(points), jnp.asarray(weights), normalize=True)
+
+
+def gauss_legendre(lower: Any, upper: Any, nodes: int) -> Empirical:
+    """The uniform law on the box [lower, upper] on `nodes` Gauss–Legendre points a dimension; lower and upper are (d,).
+
+    Exact for polynomials of degree < 2·nodes. Source: mathematics, section 2.
+    """
+    lower, upper = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (lower, upper))
+    if lower.shape != upper.shape or np.any(upper <= lower):
+        raise Refused(f"A box needs lower < upper in every coordinate; found lower {lower} and upper {upper}.")
+    z, w = np.polynomial.legendre.leggauss(_count(nodes))
+    axes = [0.5 * (a + b) + 0.5 * (b - a) * z for a, b in zip(lower, upper, strict=True)]
+    points, weights = _tensor(axes, [w] * lower.size)
+    return Empirical(jnp.asarray(points), jnp.asarray(weights), normalize=True)
+
+
+def _count(nodes: int) -> int:
+    if nodes < 1:
+        raise Refused(f"A quadrature rule needs at least one node; found nodes={nodes}.")
+    return nodes
+
+
+def _tensor(axes: list[np.ndarray], weights: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=-1)
+    mass = np.ones(1)
+    for w in weights:
+        mass = np.multiply.outer(mass, w).ravel()
+    return grid, mass
