@@ -1,0 +1,13 @@
+"""The token dynamics through depth: ∂_t μ + ∇·(μ V_{ρ,μ}) = 0.
+
+`transport` is the verb and `Flow` its result. `schemes` holds the Runge–Kutta tables, `grid` the depth grid (fixed, or the accepted steps
+of the adaptive scheme), `integrate` the loop over depth that everything else (risk, adjoint) shares. `gaussian_transport` is the exact
+solution for Gaussian tokens.
+"""
+
+from mckean.tokens.flow import Flow
+from mckean.tokens.gaussian import gaussian_transport
+from mckean.tokens.schemes import SCHEMES, Scheme
+from mckean.tokens.transport import transport
+
+__all__ = ["SCHEMES", "Flow", "Scheme", "gaussian_transport", "transport"]

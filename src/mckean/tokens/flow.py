@@ -1,0 +1,58 @@
+"""The result of `transport`."""
+
+from typing import Any
+
+import equinox as eqx
+
+from mckean._shapes import Array
+from mckean.errors import Refused
+from mckean.measures.empirical import Empirical, unchecked
+from mckean.result import Result
+
+
+class Flow(eqx.Module):
+    """Tokens through depth.
+
+    Attributes:
+        times: the saved depths (L+1,) (fewer if fewer were asked for).
+        points: the tokens there (L+1, N, d), for a batch (n, L+1, N, d); None where a function of the state was saved instead.
+        weights: (N,) or (n, N): mass does not change along the flow.
+        saved: what the function of the state gave at each time, stacked along axis 0, or None.
+        final: the terminal measure.
+        stats: scheme, depth steps, evaluations of the field, effective sample size of the attention, warnings.
+        result: how the solve ended; `.ok`, `.message`.
+    """
+
+    times: Array
+    points: Array | None
+    weights: Array
+    saved: Any
+    final: Empirical
+    stats: dict[str, Any]
+    result: Result = eqx.field(static=True)
+
+    def at(self, index: int) -> Empirical:
+        """The token measure at the saved depth `times[index]`."""
+        if self.points is None:
+            raise Refused("This flow saved a function of the state, not the tokens; use save='all' or a list of times.")
+        return unchecked(self.points[..., index, :, :], self.weights)
+
+    def __repr__(self) -> str:
+        return self.card()
+
+    def card(self) -> str:
+        """The flow on a few lines: what was solved, sizes, dtype, effective sample size, warnings."""
+        stats, shape = self.stats, self.final.points.shape
+        prompts = f"{shape[0]} prompts of " if len(shape) == 3 else ""
+        lines = [
+            f"Flow: {prompts}{shape[-2]} tokens in R^{shape[-1]}, t from 0 to {float(self.times[-1]):g}, {self.final.points.dtype.name}",
+            f"  {stats['scheme']}, {stats['steps']} depth steps, {stats['evaluations']} evaluations of the field, {stats['heads']} heads",
+            f"  saved {len(self.times)} depths; result: {self.result.message}",
+        ]
+        ess = stats.get("effective_sample_size")
+        if ess is not None:
+            lines.append(
+                f"  effective sample size of the attention: median {ess['median']:.3g}, least {ess['least']:.3g} "
+                f"(uniform attention: {ess['uniform']:.3g})"
+            )
+        return "\n".join([*lines, *(f"  warning: {text}" for text in stats["warnings"])])
