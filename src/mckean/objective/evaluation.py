@@ -1,0 +1,72 @@
+"""The risk, evaluated through the depth flow."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from mckean._shapes import Array
+from mckean.measures.empirical import Empirical, unchecked
+from mckean.objective.problem import Problem
+from mckean.tokens import grid as grids
+from mckean.tokens.integrate import integrate
+
+
+def risk(problem: Problem, rho: Empirical) -> Array:
+    r"""L(ρ) = (1/n) Σ_i ℓ(μ_T^{(i)}, y_i), a scalar.
+
+    Differentiable by JAX in ρ (points and weights), prompts, horizon and loss: reverse mode recomputes each depth step. NaN or infinite when
+    a token left the finite numbers. Source: mathematics, section 3.
+    """
+    problem.check(rho)
+    return jnp.mean(prompt_losses(problem, rho))
+
+
+def regularised_risk(problem: Problem, rho: Empirical) -> Array:
+    r"""L_λ(ρ) = L(ρ) + (λ/2)∫|θ|² dρ (layered: the depth integral of (λ/2)∫|θ|² dρ_t). Source: mathematics, section 1."""
+    return risk(problem, rho) + confinement(problem, rho)
+
+
+@eqx.filter_jit
+def prompt_losses(problem: Problem, rho: Empirical) -> Array:
+    """ℓ_i (n,): the loss of each prompt."""
+    return jax.vmap(problem.loss)(terminal(problem, rho), problem.targets)
+
+
+@eqx.filter_jit
+def terminal(problem: Problem, rho: Empirical) -> Empirical:
+    """The terminal measures μ_T^{(i)}, a batch (n, N, d)."""
+    prompts = problem.prompts
+    if problem.scheme.adaptive:
+        grid = problem.grid(rho, prompts.points, prompts.weights)
+        x = _carry(problem, rho, grid, prompts.points, prompts.weights)
+        # A grid that did not reach T has no terminal measure to offer.
+        x = jnp.where(grid.overrun, jnp.nan, x)
+        return unchecked(x, prompts.weights)
+    grid = problem.grid(rho, prompts.points, prompts.weights)
+    chunk = problem.chunk(rho.size)
+    if chunk >= problem.size:
+        return unchecked(_carry(problem, rho, grid, prompts.points, prompts.weights), prompts.weights)
+    one = lambda pair: _carry(problem, rho, grid, pair[0][None], pair[1][None])[0]  # noqa: E731
+    x = jax.lax.map(one, (prompts.points, prompts.weights), batch_size=chunk)
+    return unchecked(x, prompts.weights)
+
+
+def _carry(problem: Problem, rho: Empirical, grid: grids.Grid, x0: Array, w: Array) -> Array:
+    x, _, _ = integrate(rho, x0, w, grid, problem.scheme, problem.method, checkpoint=True)
+    return x
+
+
+def confinement(problem: Problem, rho: Empirical) -> Array:
+    """(λ/2)∫|θ|² dρ, or its depth integral for a layered ρ."""
+    squares = square_norm(rho)
+    total = jnp.sum(rho.weights * squares, axis=-1)
+    if rho.weights.ndim == 2:
+        total = problem.horizon * jnp.mean(total)
+    return 0.5 * problem.confinement * total
+
+
+def square_norm(rho: Empirical) -> Array:
+    """|θ|² of each atom, with the shape of the weights."""
+    axes = rho.weights.ndim
+    leaves = jax.tree.leaves(rho.points)
+    return sum(jnp.sum(leaf**2, axis=tuple(range(axes, leaf.ndim))) for leaf in leaves)

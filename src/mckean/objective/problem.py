@@ -1,0 +1,121 @@
+"""The learning problem: prompts, targets, a loss and the depth flow between them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mckean._shapes import Array
+from mckean.errors import Refused
+from mckean.field.method import Exact
+from mckean.field.velocity import check_fit, check_heads
+from mckean.measures.empirical import Empirical, unchecked
+from mckean.tokens import grid as grids
+from mckean.tokens.schemes import Scheme, find
+
+
+class Problem(eqx.Module):
+    r"""L(ρ) = (1/n) Σ_i ℓ(μ_T^{(i)}, y_i), with μ^{(i)} carried from prompt i to depth T by ρ, and L_λ = L + (λ/2)∫|θ|² dρ.
+
+    Arguments:
+        prompts: a batch, points (n, N, d) and weights (n, N); weight 0 pads. A single measure counts as one prompt.
+        targets: an array (n, ...) or a pytree of them (an `Empirical` batch for distances), or None.
+        loss: `loss(mu_T, target) -> scalar`, see `losses`. If it is an equinox module with a trained readout, `solve` moves that too.
+        horizon: T.  steps: L, depth steps (the largest number allowed, for "tsit5").  scheme: see `transport`.
+        confinement: λ ≥ 0.  temperature: β ≥ 0, the noise of the training.
+        method: how the field is evaluated; None chooses.  rtol, atol: of the adaptive scheme.
+
+    For a layered ρ the confinement is (λ/2) ∫_0^T ∫|θ|² dρ_t dt, whose first variation, as a density in t, is (λ/2)|θ|².
+    Raises `Refused` for input that does not fit. Source: mathematics, section 3.
+    """
+
+    prompts: Empirical
+    targets: Any
+    loss: Callable[[Empirical, Any], Array]
+    horizon: Array
+    confinement: Array
+    temperature: Array
+    steps: int = eqx.field(static=True)
+    scheme: Scheme = eqx.field(static=True)
+    method: Exact = eqx.field(static=True)
+    rtol: float = eqx.field(static=True)
+    atol: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        prompts: Empirical,
+        targets: Any,
+        loss: Callable[[Empirical, Any], Array],
+        *,
+        horizon: float,
+        steps: int,
+        scheme: str = "rk4",
+        confinement: float = 0.0,
+        temperature: float = 0.0,
+        method: Exact | None = None,
+        rtol: float = 1e-8,
+        atol: float = 1e-10,
+    ):
+        if prompts.batch is None:
+            prompts = unchecked(prompts.points[None], prompts.weights[None])
+            targets = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], targets)
+        dtype = prompts.points.dtype
+        targets = jax.tree.map(jnp.asarray, targets)
+        count = prompts.batch
+        for leaf in jax.tree.leaves(targets):
+            if leaf.ndim == 0 or leaf.shape[0] != count:
+                raise Refused(f"One target a prompt: found {count} prompts and targets of shape {leaf.shape}.")
+        for name, value, least in (("confinement", confinement, 0.0), ("temperature", temperature, 0.0)):
+            if not (np.isfinite(value) and value >= least):
+                raise Refused(f"`{name}` must be a finite number that is not negative; found {value}.")
+        if not (np.isfinite(horizon) and horizon > 0):
+            raise Refused(f"`horizon` must be a positive depth T; found {horizon}.")
+        if steps < 1:
+            raise Refused(f"The number of depth steps must be at least 1; found steps={steps}.")
+        if not callable(loss):
+            raise Refused(f"`loss` must be a function of (mu_T, target); found {type(loss).__name__}.")
+        self.prompts, self.targets, self.loss = prompts, targets, loss
+        self.horizon = jnp.asarray(horizon, dtype)
+        self.confinement = jnp.asarray(confinement, dtype)
+        self.temperature = jnp.asarray(temperature, dtype)
+        self.steps, self.scheme, self.method = int(steps), find(scheme), Exact() if method is None else method
+        self.rtol, self.atol = rtol, atol
+
+    @property
+    def size(self) -> int:
+        """n, the number of prompts."""
+        return self.prompts.weights.shape[0]
+
+    def check(self, rho: Empirical) -> None:
+        """Refuse a head measure that does not fit the prompts or the depth steps."""
+        check_heads(rho)
+        check_fit(rho, self.prompts)
+        if not self.scheme.adaptive:
+            grids.fixed(1.0, self.steps, grids.layer_count(rho), self.prompts.points.dtype)
+
+    def grid(self, rho: Empirical, x0: Array, w: Array) -> grids.Grid:
+        """The depth grid for these clouds (n, N, d): fixed, or the accepted steps of the adaptive scheme under ρ.
+
+        The adaptive grid is frozen: derivatives do not pass through the choice of steps.
+        """
+        if self.scheme.adaptive:
+            found = grids.adaptive(rho, x0, w, self.horizon, self.steps, self.method, self.rtol, self.atol)
+            return jax.tree.map(jax.lax.stop_gradient, found)
+        return grids.fixed(self.horizon, self.steps, grids.layer_count(rho), x0.dtype)
+
+    def select(self, index: Array) -> "Problem":
+        """The problem on a minibatch of its prompts."""
+        prompts = unchecked(self.prompts.points[index], self.prompts.weights[index])
+        targets = jax.tree.map(lambda leaf: leaf[index], self.targets)
+        return eqx.tree_at(
+            lambda p: (p.prompts, p.targets), self, (prompts, targets), is_leaf=lambda leaf: leaf is None
+        )
+
+    def chunk(self, heads: int) -> int:
+        """How many prompts are carried together: enough to fill a block of the field, few enough to bound memory."""
+        tokens = self.prompts.weights.shape[1]
+        tile = min(tokens, self.method.tile or tokens)
+        return max(1, min(self.size, 4 * self.method.block // max(tokens * tile, 1)))
