@@ -1,0 +1,125 @@
+"""The public verb: train a head measure through the flow that it defines."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mckean._shapes import Key
+from mckean.coupled.solution import Solution
+from mckean.coupled.stepper import CHUNK, State, Stepper, trained_part
+from mckean.errors import Refused
+from mckean.measures.empirical import Empirical
+from mckean.objective.evaluation import risk
+from mckean.objective.problem import Problem
+from mckean.result import Result
+from mckean.training.dynamics import Dynamics
+from mckean.training.langevin import Langevin
+from mckean.training.schedules import Schedule
+
+
+def solve(
+    problem: Problem,
+    rho0: Empirical,
+    *,
+    step_size: float,
+    steps: int,
+    key: Key,
+    dynamics: Dynamics | None = None,
+    batch: int | None = None,
+    step_decay: Schedule | None = None,
+    annealing: Schedule | None = None,
+    readout_rate: float = 1.0,
+    observe: Callable[[Empirical], Any] | None = None,
+    every: int = 1,
+    state: State | None = None,
+) -> Solution:
+    r"""Solve the coupled system: tokens forward, costate back, heads along δL_λ/δρ with noise √(2β), for `steps` training steps.
+
+    Arguments:
+        problem: prompts, loss, depth flow, λ and β.  rho0: ρ at s = 0.
+        step_size: h, the step of training time; it needs no change with H.  steps: training steps (depth steps belong to the problem).
+        key: of the noise and the minibatches.
+        dynamics: `Langevin()` (default), `Inertial(friction)` or `Optax(optimiser)`.
+        batch: prompts a step; None uses all.
+        step_decay, annealing: schedules (`mk.schedules`) that multiply step size and temperature.
+        readout_rate: speed of a trained readout relative to the heads.
+        observe: a function of ρ, recorded at s = 0 and after every `every` steps (statistics, not paths).
+        state: go on from a `Solution.state`.
+
+    Gives a `Solution`; a risk or gradient that leaves the finite numbers ends it at the last good state, and `.result` says where.
+    Source: mathematics, sections 2–4; Theorems 7.1 and 9.1.
+    """
+    if steps < 0 or every < 1:
+        raise Refused(f"`steps` must not be negative and `every` at least 1; found steps={steps}, every={every}.")
+    dynamics = Langevin() if dynamics is None else dynamics
+    stepper = Stepper(
+        problem,
+        dynamics,
+        step_size=step_size,
+        total=steps,
+        batch=batch,
+        step_decay=step_decay,
+        annealing=annealing,
+        readout_rate=readout_rate,
+    )
+    state = stepper.init(rho0, key) if state is None else state
+    start = int(state.step)
+    records: list[dict[str, Any]] = []
+    observed = [] if observe is None else [observe(state.rho)]
+    result = Result()
+    stride = min(CHUNK, every if observe is not None else CHUNK)
+    while int(state.step) - start < steps:
+        done = int(state.step) - start
+        target = min(steps, (done // every + 1) * every) if observe is not None else steps
+        state, record = stepper.advance(state, min(stride, target - done))
+        records.append(record)
+        if not bool(record["finite"]):
+            result = Result(
+                "nonfinite_risk",
+                {"s": float(state.time), "training step": int(state.step)},
+                "Use a smaller `step_size` or bound the heads (mk.Bounded).",
+            )
+            break
+        if observe is not None and int(state.step) - start == target:
+            observed.append(observe(state.rho))
+    final = stepper.at(state)
+    end_risk = risk(final, state.rho)
+    join = lambda name, last: jnp.concatenate([*(r[name] for r in records), jnp.asarray(last)[None]])  # noqa: E731
+    temperature = problem.temperature * stepper.annealing(stepper.fraction(state.step))
+    stats = {
+        "heads": rho0.size,
+        "steps": int(state.step) - start,
+        "dynamics": type(dynamics).__name__,
+        "prompts": problem.size,
+        "tokens": problem.prompts.size,
+        "dtype": problem.prompts.points.dtype.name,
+        "outside": _outside(problem, stepper),
+    }
+    return Solution(
+        state.rho,
+        rho0,
+        join("time", state.time),
+        join("risk", end_risk),
+        join("temperature", temperature),
+        jax.tree.map(lambda *leaves: jnp.stack(leaves), *observed) if observed else None,
+        final,
+        state,
+        stats,
+        result,
+    )
+
+
+def _outside(problem: Problem, stepper: Stepper) -> tuple[str, ...]:
+    """What of this solve the theorems do not cover."""
+    notes = []
+    if stepper.batch is not None:
+        notes.append(f"minibatches of {stepper.batch} of {problem.size} prompts")
+    if jax.tree.leaves(trained_part(problem.loss)):
+        notes.append("a trained readout")
+    if float(problem.confinement) == 0:
+        notes.append("no confinement (λ = 0)")
+    if type(stepper.dynamics).__name__ == "Optax":
+        notes.append("an optimiser instead of the gradient flow")
+    return tuple(notes)

@@ -1,0 +1,34 @@
+"""Optax optimisers on the particles."""
+
+from typing import Any
+
+import equinox as eqx
+import optax
+
+from mckean._shapes import Key, Scalar
+from mckean.errors import Refused
+from mckean.training.dynamics import Dynamics, axpy
+
+
+class Optax(Dynamics):
+    """Any optax gradient transformation, fed with ∇_θ δL_λ/δρ: the mean-field scaling, so that one learning rate serves every H.
+
+    The optimiser is built with learning rate 1, and `step_size` multiplies its updates: `mk.Optax(optax.adam(1.0))`. It is a way to find a
+    minimiser, not the flow of the theorems, and has no temperature.
+    """
+
+    optimiser: optax.GradientTransformation = eqx.field(static=True)
+
+    def init(self, theta: Any) -> Any:
+        return self.optimiser.init(theta)
+
+    def update(self, theta: Any, memory: Any, drift: Any, h: Scalar, beta: Scalar, key: Key) -> tuple[Any, Any]:
+        updates, memory = self.optimiser.update(drift, memory, theta)
+        return axpy(h, updates, theta), memory
+
+    def check(self, temperature: float) -> None:
+        if temperature > 0:
+            raise Refused(
+                f"An optax optimiser is not a Langevin dynamics, so its temperature must be 0; found {temperature}. "
+                "Use mk.Langevin() or mk.Inertial() for β > 0."
+            )
