@@ -1,0 +1,42 @@
+"""`mckean report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from mckean.cli import output, reporting
+from mckean.cli.options import QUIET_TALK, Talk
+
+
+def command(
+    run: str,
+    /,
+    *,
+    dir: Path = Path("runs"),
+    animate: Annotated[bool, Parameter(negative="--no-animate")] = True,
+    talk: Talk = QUIET_TALK,
+) -> int:
+    """Make the report and the figures of a run again, from its folder alone.
+
+    Parameters
+    ----------
+    run
+        The run folder, its name, or a part of the name that only it has.
+    dir
+        Where run folders are looked for by name.
+    animate
+        Include the moving picture of the tokens.
+    """
+    from mckean.runs import folder
+
+    found = folder.find(run, parent=dir)
+    with output.stdout_kept_clean():
+        page = reporting.write_report(found.path, animate)
+    if talk.json:
+        output.json_object({"run": str(found.path), "report": str(page)})
+    else:
+        output.data(str(page))
+    return 0

@@ -1,0 +1,34 @@
+"""`mckean resume`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mckean.cli import output
+from mckean.cli.options import QUIET_TALK, Talk
+
+
+def command(run: str, /, *, dir: Path = Path("runs"), talk: Talk = QUIET_TALK) -> int:
+    """Go on with a run from its last checkpoint, bit for bit, under its own configuration.
+
+    Parameters
+    ----------
+    run
+        The run folder, its name, or a part of the name that only it has.
+    dir
+        Where run folders are looked for by name.
+    """
+    from mckean.cli import reporting
+    from mckean.cli.finish import report_outcome
+    from mckean.runs import folder, progress
+
+    found = folder.find(run, parent=dir)
+    with output.stdout_kept_clean():
+        from mckean.runs import execute
+
+        display = progress.choose(quiet=talk.quiet)
+        try:
+            outcome = execute.resume(found, progress=display, report=reporting.write_report)
+        finally:
+            display.close()
+    return report_outcome(outcome, talk)

@@ -1,0 +1,12 @@
+"""The report, for commands that end with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def write_report(run: Path, animate: bool) -> Path:
+    """Write the report of a run folder; the page's path. Imports the figures only now."""
+    from mckean.report import write
+
+    return write(run, animate=animate)

@@ -1,0 +1,1 @@
+"""Packaged configurations, found by name: `mckean run digits`."""
