@@ -56,6 +56,15 @@ def _carry(problem: Problem, rho: Empirical, grid: grids.Grid, x0: Array, w: Arr
     return x
 
 
+@eqx.filter_jit
+def trajectories(problem: Problem, rho: Empirical) -> tuple[Array, Array]:
+    """The depth grid (L+1,) and the tokens of every prompt there (n, L+1, N, d)."""
+    x0, w = problem.prompts.points, problem.prompts.weights
+    grid = problem.grid(rho, x0, w)
+    _, _, points = integrate(rho, x0, w, grid, problem.scheme, problem.method, observe=lambda x: x)
+    return grid.times, jnp.moveaxis(points, 0, 1)
+
+
 def confinement(problem: Problem, rho: Empirical) -> Array:
     """(λ/2)∫|θ|² dρ, or its depth integral for a layered ρ."""
     squares = square_norm(rho)

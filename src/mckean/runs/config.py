@@ -39,6 +39,19 @@ class Data(Section):
         ge=1,
         description="Use only so many prompts of each split, balanced over the classes; unset means all.",
     )
+    positional: str = Field(
+        default="",
+        description=(
+            "Names of the data's coordinates, parted by spaces, that are also given as waves sin(πjx), cos(πjx): "
+            "a positional encoding. Empty means none."
+        ),
+    )
+    waves: int = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="Number of harmonics j = 1, 2, … of the positional encoding.",
+    )
     split_seed: int = Field(
         default=0,
         ge=0,

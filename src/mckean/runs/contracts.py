@@ -62,7 +62,8 @@ class Tools:
 def default_tools() -> Tools:
     """The library's own; imports JAX."""
     from mckean.runs.assemble import assemble
-    from mckean.runs.evaluate import evaluate, write_results
+    from mckean.runs.conclude import write_results
+    from mckean.runs.predictions import evaluate
     from mckean.runs.selfcheck import selfcheck
 
     return Tools(assemble, evaluate, selfcheck, write_results, attempt)

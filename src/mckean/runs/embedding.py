@@ -1,0 +1,51 @@
+"""How a data point becomes a token of R^d.
+
+The data's coordinates come first; then, for each coordinate named in `data.positional`, the waves sin(πjx), cos(πjx), j = 1 … `data.waves`;
+then free coordinates, which start at 0 and are there for the flow to write on. Atoms of weight 0 are carried along.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mckean.errors import Refused
+from mckean.runs.config import Config
+from mckean.runs.datasets import Dataset
+
+
+def wave_indices(config: Config, dataset: Dataset) -> list[int]:
+    """The indices of the data's coordinates that are also given as waves; raises Refused for a name that is not there."""
+    indices = []
+    for name in config.data.positional.split():
+        if name not in dataset.coordinates:
+            near = difflib.get_close_matches(name, dataset.coordinates, n=1, cutoff=0.4)
+            advice = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(dataset.coordinates)}."
+            raise Refused(f"data.positional must name coordinates of {dataset.name}; found {name!r}: {advice}")
+        indices.append(dataset.coordinates.index(name))
+    return indices
+
+
+def embedded_dim(config: Config, dataset: Dataset) -> int:
+    """How many of the d coordinates the data fills; raises Refused where d is too small for them."""
+    filled = dataset.train.dim + 2 * config.data.waves * len(wave_indices(config, dataset))
+    if filled > config.model.dim:
+        raise Refused(
+            f"model.dim must be at least the {filled} coordinates that {dataset.name} fills (data and waves); "
+            f"found {config.model.dim}: set model.dim={filled} or more."
+        )
+    return filled
+
+
+def embed(config: Config, dataset: Dataset, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Data points (n, N, d0) as tokens (n, N, d)."""
+    filled = embedded_dim(config, dataset)
+    parts = [points]
+    for index in wave_indices(config, dataset):
+        for j in range(1, config.data.waves + 1):
+            angle = np.pi * j * points[..., index : index + 1]
+            parts += [np.sin(angle), np.cos(angle)]
+    free = np.zeros((*points.shape[:-1], config.model.dim - filled))
+    return np.concatenate([*parts, free], axis=-1)
