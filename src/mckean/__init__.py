@@ -22,7 +22,7 @@ _HOMES = {
 }  # fmt: skip
 _MODULES = {"laws": "measures.laws", "losses": "objective.losses", "plot": "report.plot", "schedules": "training.schedules"}
 
-__all__ = [*_HOMES, *_MODULES]
+__all__ = [*_HOMES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
@@ -40,14 +40,37 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from mckean.adjoint import FunctionalGradient, functional_gradient
-    from mckean.coupled import Solution, Stepper, solve
-    from mckean.errors import NumericalFailure, Refused, StorageFailure
-    from mckean.field import Exact, velocity
-    from mckean.heads import Block, Bounded, Head, Layered, Perceptron, Softmax
-    from mckean.measures import Empirical, gauss_hermite, gauss_legendre, laws
-    from mckean.report import plot
-    from mckean.result import Result
-    from mckean.objective import Problem, Readout, losses, regularised_risk, risk
-    from mckean.tokens import Flow, gaussian_transport, transport
-    from mckean.training import Inertial, Langevin, Optax, schedules
+    from mckean.adjoint import FunctionalGradient as FunctionalGradient
+    from mckean.adjoint import functional_gradient as functional_gradient
+    from mckean.coupled import Solution as Solution
+    from mckean.coupled import Stepper as Stepper
+    from mckean.coupled import solve as solve
+    from mckean.errors import NumericalFailure as NumericalFailure
+    from mckean.errors import Refused as Refused
+    from mckean.errors import StorageFailure as StorageFailure
+    from mckean.field import Exact as Exact
+    from mckean.field import velocity as velocity
+    from mckean.heads import Block as Block
+    from mckean.heads import Bounded as Bounded
+    from mckean.heads import Head as Head
+    from mckean.heads import Layered as Layered
+    from mckean.heads import Perceptron as Perceptron
+    from mckean.heads import Softmax as Softmax
+    from mckean.measures import Empirical as Empirical
+    from mckean.measures import gauss_hermite as gauss_hermite
+    from mckean.measures import gauss_legendre as gauss_legendre
+    from mckean.measures import laws as laws
+    from mckean.objective import Problem as Problem
+    from mckean.objective import Readout as Readout
+    from mckean.objective import losses as losses
+    from mckean.objective import regularised_risk as regularised_risk
+    from mckean.objective import risk as risk
+    from mckean.report import plot as plot
+    from mckean.result import Result as Result
+    from mckean.tokens import Flow as Flow
+    from mckean.tokens import gaussian_transport as gaussian_transport
+    from mckean.tokens import transport as transport
+    from mckean.training import Inertial as Inertial
+    from mckean.training import Langevin as Langevin
+    from mckean.training import Optax as Optax
+    from mckean.training import schedules as schedules

@@ -15,8 +15,8 @@ from mckean.field.reverse import pairing
 from mckean.heads.base import Head
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
-from mckean.objective.problem import Problem
 from mckean.objective.evaluation import square_norm
+from mckean.objective.problem import Problem
 from mckean.tokens.integrate import integrate
 
 

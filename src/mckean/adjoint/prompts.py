@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from mckean.objective.problem import Problem
 
 
-def over_prompts(body: Callable[[Any, Any, Any, Any], tuple[Any, Any]], problem: Problem, chunk: int) -> tuple[Any, Any]:
+def over_prompts(body: Callable[[Any, Any, Any], tuple[Any, Any]], problem: Problem, chunk: int) -> tuple[Any, Any]:
     """Sum and stack `body(x0, w, targets) -> (to be summed, to be stacked along prompts)` over chunks of prompts."""
     data = (problem.prompts.points, problem.prompts.weights, problem.targets)
     count = problem.size

@@ -155,7 +155,7 @@ def _advance(stepper: Stepper, state: State, steps: Array):
         risk = risk.at[done].set(record["risk"])
         time = time.at[done].set(record["time"])
         temperature = temperature.at[done].set(record["temperature"])
-        return state, done + finite, risk, time, temperature, finite
+        return state, done + finite.astype(done.dtype), risk, time, temperature, finite
 
     arrays, static = eqx.partition(state, eqx.is_array)
 

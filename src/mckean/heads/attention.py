@@ -26,7 +26,7 @@ def attend(q: Array, k: Array, y: Array, w: Array, *, tile: int | None = TILE) -
 
 def weights(q: Array, k: Array, w: Array) -> Array:
     """The attention weights P (M, N), each row a probability vector."""
-    e = _shifted(q @ k.T, w)[0] * w
+    e = _shifted(q @ k.T, w)[0] * w[None]
     return e / jnp.sum(e, axis=1, keepdims=True)
 
 
@@ -40,9 +40,9 @@ def key_density(q: Array, k: Array, y: Array, w: Array, g: Array, *, tile: int |
     size = max(q.shape[0], k.shape[0])
     if tile is None or size <= tile:
         logits = q @ k.T
-        e, mx = _shifted(logits, w)
-        z = jnp.sum(e * w, axis=1, keepdims=True)
-        m = (e * w) @ y / z
+        e, _ = _shifted(logits, w)
+        z = jnp.sum(e * w[None], axis=1, keepdims=True)
+        m = (e * w[None]) @ y / z
         ratio = e / z
         dl = ratio * (g @ y.T - jnp.sum(g * m, axis=1, keepdims=True))
         return ratio.T @ g, dl.T @ q
@@ -57,13 +57,13 @@ def _ceiling(dtype) -> float:
 
 
 def _shifted(logits: Array, w: Array) -> tuple[Array, Array]:
-    mx = jax.lax.stop_gradient(jnp.max(jnp.where(w > 0, logits, -jnp.inf), axis=1, keepdims=True))
+    mx = jax.lax.stop_gradient(jnp.max(jnp.where(w[None] > 0, logits, -jnp.inf), axis=1, keepdims=True))
     return jnp.exp(jnp.minimum(logits - mx, _ceiling(logits.dtype))), mx
 
 
 def _dense(q: Array, k: Array, y: Array, w: Array) -> Array:
     e, _ = _shifted(q @ k.T, w)
-    e = e * w
+    e = e * w[None]
     return (e @ y) / jnp.sum(e, axis=1, keepdims=True)
 
 
@@ -82,9 +82,9 @@ def _forward(q: Array, k: Array, y: Array, w: Array, tile: int) -> tuple[Array, 
         def visit(carry, key_tile):
             mx, z, acc = carry
             kt, yt, wt = key_tile
-            logits = jnp.where(wt > 0, qt @ kt.T, lowest)
+            logits = jnp.where(wt[None] > 0, qt @ kt.T, lowest)
             new = jnp.maximum(mx, jnp.max(logits, axis=1))
-            e = jnp.exp(logits - new[:, None]) * wt
+            e = jnp.exp(logits - new[:, None]) * wt[None]
             shrink = jnp.exp(mx - new)
             return (new, z * shrink + jnp.sum(e, axis=1), acc * shrink[:, None] + e @ yt), None
 
@@ -113,7 +113,7 @@ def _walk(q, k, y, w, m, lse, g, tile):
             kt, yt, wt = key_tile
             ratio = jnp.exp(jnp.minimum(qt @ kt.T - lt[:, None], cap)) * live[:, None]
             dl = ratio * (gt @ yt.T - dt[:, None])
-            return dq + (dl * wt) @ kt, (dl.T @ qt, ratio.T @ gt, jnp.sum(dl, axis=0))
+            return dq + (dl * wt[None]) @ kt, (dl.T @ qt, ratio.T @ gt, jnp.sum(dl, axis=0))
 
         dq, parts = jax.lax.scan(visit, jnp.zeros_like(qt), keys)
         return jax.tree.map(jnp.add, totals, parts), dq

@@ -68,7 +68,7 @@ class Perceptron(Head):
         return self.output * self.activation(jnp.dot(self.weight, x) + self.bias)
 
     def apply(self, x: Tokens, mu: Empirical, tile: int | None = TILE) -> Tokens:
-        return self.activation(x @ self.weight + self.bias)[:, None] * self.output
+        return self.activation(x @ self.weight + self.bias)[:, None] * self.output[None]
 
     def costate(self, mu: Empirical, p: Tokens, tile: int | None = TILE) -> Tokens:
         _, pull = jax.vjp(lambda x: self.apply(x, mu), mu.points)

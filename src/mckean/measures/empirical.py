@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array
 
 from mckean.errors import Refused
@@ -126,7 +127,7 @@ def _as_float(leaf: Any) -> Array:
 
 def _refuse_bad_values(points: Any, weights: Array) -> None:
     leaves = jax.tree.leaves(points)
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in [*leaves, weights]):
+    if any(isinstance(leaf, Tracer) for leaf in [*leaves, weights]):
         return
     mass = np.asarray(weights)
     if not np.all(np.isfinite(mass)):

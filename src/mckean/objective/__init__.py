@@ -4,8 +4,8 @@
 terminal measure, two of them through a linear `Readout`.
 """
 
+from mckean.objective.evaluation import regularised_risk, risk
 from mckean.objective.problem import Problem
 from mckean.objective.readout import Readout
-from mckean.objective.evaluation import regularised_risk, risk
 
 __all__ = ["Problem", "Readout", "regularised_risk", "risk"]

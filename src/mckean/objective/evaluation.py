@@ -78,4 +78,5 @@ def square_norm(rho: Empirical) -> Array:
     """|θ|² of each atom, with the shape of the weights."""
     axes = rho.weights.ndim
     leaves = jax.tree.leaves(rho.points)
-    return sum(jnp.sum(leaf**2, axis=tuple(range(axes, leaf.ndim))) for leaf in leaves)
+    squares = [jnp.sum(leaf**2, axis=tuple(range(axes, leaf.ndim))) for leaf in leaves]
+    return sum(squares[1:], squares[0])

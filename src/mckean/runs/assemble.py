@@ -131,7 +131,7 @@ def _targets(config: Config, dataset: Dataset, part: PromptSet) -> Any:
     if config.readout.loss == "cross-entropy":
         return jnp.asarray(part.targets)
     if dataset.classes is not None:
-        return jnp.asarray(np.eye(len(dataset.classes))[part.targets], config.model.precision)
+        return jnp.asarray(np.eye(len(dataset.classes))[part.targets.astype(np.int64)], config.model.precision)
     return jnp.asarray(part.targets, config.model.precision)
 
 

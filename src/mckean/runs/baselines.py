@@ -130,7 +130,7 @@ def paired(ours: Predictions, theirs: Predictions) -> dict[str, Any]:
         difference = float(gain.mean())
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
         spread = float(stats.t.ppf(0.975, max(len(gain) - 1, 1))) * error
-        p = float(stats.ttest_1samp(gain, 0.0).pvalue) if error > 0 else 1.0
+        p = float(2 * stats.t.sf(abs(difference) / error, len(gain) - 1)) if error > 0 else 1.0
         test = "paired t"
     interval = [difference - spread, difference + spread]
     return {"better": better, "worse": worse, "difference": difference, "interval": interval, "p_value": p, "test": test}

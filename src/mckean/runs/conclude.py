@@ -52,7 +52,7 @@ def write_results(
     _write_flow(assembly, state, results, shown)
     progress("Comparing heads before and after.")
     names = _write_heads(assembly, state, results)
-    np.savez(results / "predictions.npz", **_prediction_arrays(train, held_out))
+    _save(results / "predictions.npz", _prediction_arrays(train, held_out))
     baselines: list[Baseline] = []
     if assembly.config.output.baselines:
         progress("Baseline: the readout without the flow.")
@@ -78,6 +78,11 @@ def write_results(
     }
 
 
+def _save(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    """An .npz file; names may hold dots."""
+    np.savez(path, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+
+
 def _accuracy(train: Predictions, held_out: Predictions | None) -> dict[str, float | None] | None:
     if train.accuracy is None:
         return None
@@ -101,7 +106,7 @@ def _confusion(assembly: Assembly, held_out: Predictions | None) -> list[list[in
     if held_out is None or classes is None or test is None:
         return None
     counts = np.zeros((len(classes), len(classes)), int)
-    np.add.at(counts, (np.asarray(test.targets), held_out.scores.argmax(axis=1)), 1)
+    np.add.at(counts, (test.targets.astype(np.int64), held_out.scores.argmax(axis=1)), 1)
     return counts.tolist()
 
 
@@ -163,5 +168,5 @@ def _write_heads(assembly: Assembly, state: State, results: Path) -> dict[str, l
             name = moment + jax.tree_util.keystr(path)
             arrays[name] = np.asarray(leaf)
             dims[name] = atoms + [f"axis_{i}" for i in range(leaf.ndim - len(atoms))]
-    np.savez(results / "heads.npz", **arrays)
+    _save(results / "heads.npz", arrays)
     return dims

@@ -73,6 +73,8 @@ def gaussian_transport(
         saveat=diffrax.SaveAt(subs=[diffrax.SubSaveAt(ts=wanted), diffrax.SubSaveAt(t1=True)]),
         stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol), max_steps=steps, throw=False,
     )  # fmt: skip
+    assert solution.ts is not None
+    assert solution.ys is not None
     (_, last), ((ms, ss), (m1, s1)) = solution.ts, solution.ys
     result = Result()
     if solution.result != diffrax.RESULTS.successful or not bool(jnp.all(jnp.isfinite(s1))):

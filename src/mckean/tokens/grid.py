@@ -12,7 +12,6 @@ from mckean.field.exact import field
 from mckean.field.method import Exact
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical, unchecked
-from mckean.tokens.schemes import Scheme
 
 
 class Grid(eqx.Module):
