@@ -21,7 +21,7 @@ from mckean.tokens.integrate import integrate
 
 
 class FunctionalGradient(eqx.Module):
-    r"""δL_λ/δρ at ρ, a function of θ. Call it on a batch of M heads, whether or not ρ has seen them.
+    r"""δL_λ/δρ at ρ, a function of θ. Call it on a batch of M heads, whether or not ρ has seen them; they may be of another kind.
 
     Attributes:
         risk: L(ρ).
@@ -54,12 +54,9 @@ class FunctionalGradient(eqx.Module):
 
     def data_term(self, heads: Head) -> Array:
         """δL/δρ (M,) at M heads, without (λ/2)|θ|²: what one more head like this does to the risk, per unit of its mass."""
+        if isinstance(heads, Layered):
+            raise Refused("The functional gradient takes a batch of heads with one leading axis (M, ...); found layered heads.")
         self.problem.check(Empirical(heads))
-        if isinstance(heads, Layered) or type(heads) is not type(_plain(self.rho.points)):
-            raise Refused(
-                f"The functional gradient takes a batch of {type(_plain(self.rho.points)).__name__} heads with one leading axis; "
-                f"found {type(heads).__name__}."
-            )
         return _evaluate(self, heads)
 
     def gradient(self, heads: Head) -> Any:
@@ -120,10 +117,6 @@ def _build(problem: Problem, rho: Empirical, adjoint: str) -> FunctionalGradient
         by_head, values = as_density(problem, rho, by_head), as_density(problem, rho, values)
     particles = jax.tree.map(lambda g, theta: g + problem.confinement * theta, by_head, rho.points)
     return eqx.tree_at(lambda g: (g.particles, g.values), blank, (particles, values), is_leaf=lambda leaf: leaf is None)
-
-
-def _plain(heads: Head) -> Head:
-    return heads.heads_by_layer if isinstance(heads, Layered) else heads
 
 
 @eqx.filter_jit

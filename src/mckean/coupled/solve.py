@@ -58,7 +58,7 @@ def solve(
         problem,
         dynamics,
         step_size=step_size,
-        total=steps,
+        total=steps if state is None else int(state.step) + steps,
         batch=batch,
         step_decay=step_decay,
         annealing=annealing,

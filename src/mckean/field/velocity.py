@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from mckean._shapes import Array
@@ -48,8 +49,6 @@ def check_heads(rho: Empirical) -> Head:
 
 def check_fit(rho: Empirical, mu: Empirical) -> None:
     """Refuse heads and tokens of different dtype, or that the head map cannot join."""
-    import jax
-
     points = mu.points
     if not hasattr(points, "ndim") or points.ndim != mu.weights.ndim + 1:
         raise Refused("Tokens must be points of R^d: `points` (N, d), or (n, N, d) for a batch with weights (n, N).")

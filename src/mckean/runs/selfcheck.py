@@ -30,7 +30,12 @@ def selfcheck(assembly: Assembly, state: State) -> list[dict[str, Any]]:
             identities.costate(problem, rho),
             1e5 * eps,
         ),
-        _entry("splitting", "Splitting a head and a token into two of half the weight changes nothing.", identities.splitting(problem, rho), 1e4 * eps),
+        _entry(
+            "splitting",
+            "Splitting a head and a token into two of half the weight changes nothing.",
+            identities.splitting(problem, rho),
+            1e4 * eps,
+        ),
         _entry("permutation", "The order of heads and tokens changes nothing.", identities.permutation(problem, rho), 1e4 * eps),
     ]
     gauge = identities.gauge(problem, rho)

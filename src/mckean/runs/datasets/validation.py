@@ -25,10 +25,8 @@ def prompt_set(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> PromptSe
     """
     points = _points(_get(arrays, prefix + "points"), prefix + "points")
     name = prefix + "weights"
-    if name in arrays:
-        weights = _weights(arrays[name], points.shape[:2], name)
-    else:
-        weights = np.full(points.shape[:2], 1.0 / points.shape[1])
+    uniform = np.full(points.shape[:2], 1.0 / points.shape[1])
+    weights = _weights(arrays[name], points.shape[:2], name) if name in arrays else uniform
     points = _fill_pads(points, weights, prefix, has_weights=name in arrays)
     targets = _targets(_get(arrays, prefix + "targets"), len(points), prefix + "targets")
     return PromptSet(points, weights, targets)
