@@ -10,6 +10,7 @@ Tokens = Float[Array, "N d"]
 Queries = Float[Array, "M d"]
 Masses = Float[Array, " N"]
 Prompts = Float[Array, "n N d"]
+PromptQueries = Float[Array, "n M d"]
 PromptMasses = Float[Array, "n N"]
 HeadMasses = Float[Array, " H"]
 Times = Float[Array, " times"]
@@ -18,6 +19,6 @@ Index = Int[Array, ""]
 Key = PRNGKeyArray
 
 __all__ = [
-    "Array", "Float", "HeadMasses", "Index", "Int", "Key", "Masses", "PromptMasses", "Prompts", "Queries", "Scalar",
+    "Array", "Float", "HeadMasses", "Index", "Int", "Key", "Masses", "PromptMasses", "PromptQueries", "Prompts", "Queries", "Scalar",
     "Times", "Token", "Tokens",
 ]  # fmt: skip

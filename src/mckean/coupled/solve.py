@@ -45,11 +45,20 @@ def solve(
         batch: prompts a step; None uses all.
         step_decay, annealing: schedules (`mk.schedules`) that multiply step size and temperature.
         readout_rate: speed of a trained readout relative to the heads.
-        observe: a function of ρ, recorded at s = 0 and after every `every` steps (statistics, not paths).
+        observe: a function of ρ, recorded at s = 0, after every `every` steps and at the end (statistics, not paths).
         state: go on from a `Solution.state`.
 
     Gives a `Solution`; a risk or gradient that leaves the finite numbers ends it at the last good state, and `.result` says where.
     Source: mathematics, sections 2–4; Theorems 7.1 and 9.1.
+
+    >>> import jax, jax.numpy as jnp, mckean as mk
+    >>> one = lambda *shape: jnp.ones(shape)
+    >>> rho = mk.Empirical(mk.Perceptron(0 * one(1, 1), one(1), 0 * one(1, 1)))
+    >>> loss = mk.losses.SquaredError(mk.Readout(one(1, 1)))
+    >>> problem = mk.Problem(mk.Empirical(jnp.array([[1.0], [3.0]])), jnp.array([0.0]), loss, horizon=1.0, steps=1, scheme="euler")
+    >>> solution = mk.solve(problem, rho, step_size=0.1, steps=8, key=jax.random.key(0))
+    >>> len(solution.times), bool(solution.risk[-1] < solution.risk[0] / 2)
+    (9, True)
     """
     if steps < 0 or every < 1:
         raise Refused(f"`steps` must not be negative and `every` at least 1; found steps={steps}, every={every}.")

@@ -10,18 +10,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mckean._shapes import Array, HeadMasses, PromptMasses, Prompts
+from mckean._shapes import Array, HeadMasses, PromptMasses, PromptQueries, Prompts
 from mckean.field.method import Exact
 from mckean.heads.base import Head
 from mckean.measures.empirical import unchecked
 
 
-def each_head(head: Head, x: Prompts, w: PromptMasses, queries: Prompts, method: Exact) -> Prompts:
+def each_head(head: Head, x: Prompts, w: PromptMasses, queries: PromptQueries, method: Exact) -> PromptQueries:
     """φ_θ of one head at the queries (n, M, d) in the presence of the clouds."""
     return jax.vmap(lambda xi, wi, qi: head.apply(qi, unchecked(xi, wi), method.tile))(x, w, queries)
 
 
-def field(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: Exact, queries: Any = None) -> Prompts:
+def field(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: Exact, queries: Any = None) -> PromptQueries:
     """V_{ρ,μ} = Σ_j mass_j φ_θj at the queries (n, M, d), by default at the clouds' own points (n, N, d)."""
     queries = x if queries is None else queries
 
@@ -33,7 +33,7 @@ def field(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: Ex
     return total
 
 
-def block_size(heads: Head, x: Prompts, queries: Prompts, method: Exact) -> int:
+def block_size(heads: Head, x: Prompts, queries: PromptQueries, method: Exact) -> int:
     """How many heads are done together for clouds of this size."""
     return method.heads_at_once(heads.heads, x.shape[0], queries.shape[1], x.shape[1])
 

@@ -24,6 +24,14 @@ def velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: Exact | No
 
     Gives (M, d) (a batch: (n, M, d)). Differentiable in every argument. Raises `Refused` for heads and tokens that do not fit together.
     Source: mathematics, section 2.
+
+    >>> import jax.numpy as jnp, mckean as mk
+    >>> one = jnp.ones((1, 1, 1))
+    >>> rho = mk.Empirical(mk.Softmax(one, one, one))
+    >>> mu = mk.Empirical(jnp.array([[1.0], [-1.0]]))
+    >>> v = mk.velocity(rho, mu)[:, 0]                  # tanh(1) at x = 1, -tanh(1) at x = -1
+    >>> [round(float(x), 4) for x in v]
+    [0.7616, -0.7616]
     """
     heads = check_heads(rho)
     if isinstance(heads, Layered):

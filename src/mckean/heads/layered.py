@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import jax
 
-from mckean._shapes import Token
+from mckean._shapes import Index, Token
 from mckean.errors import Refused
 from mckean.heads.base import Head
 from mckean.measures.empirical import Empirical
@@ -36,7 +36,7 @@ class Layered(Head):
     def map(self, x: Token, mu: Empirical) -> Token:
         raise Refused("Layered heads have no map of their own; take one layer's heads with `.layer(index)`.")
 
-    def layer(self, index: int) -> Head:
+    def layer(self, index: int | Index) -> Head:
         """The batch of heads of one layer, arrays (H, ...)."""
         return jax.tree.map(lambda leaf: leaf[index], self.heads_by_layer)
 

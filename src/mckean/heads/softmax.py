@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from mckean._shapes import Array, Key, Token, Tokens
+from mckean._shapes import Array, Key, Queries, Token, Tokens
 from mckean.errors import Refused
 from mckean.heads.attention import TILE, attend, key_density
 from mckean.heads.base import Head, as_parameter
@@ -24,6 +24,11 @@ class Softmax(Head):
 
     Raises `Refused` for shapes that disagree. The map is a probability average: |φ| ≤ |V| max|y|. Evaluated in tiles above 1,024 atoms.
     Source: mathematics, section 1.
+
+    >>> import jax
+    >>> heads = Softmax.normal(heads=3, dim=2, key_dim=1, key=jax.random.key(0))
+    >>> heads.query.shape, heads.value.shape, heads.bilinear.shape
+    ((3, 1, 2), (3, 2, 2), (3, 2, 2))
     """
 
     outputs: ClassVar[tuple[str, ...]] = ("value",)
@@ -85,7 +90,7 @@ class Softmax(Head):
         by_value, by_key = key_density(q, k, y, w, w[:, None] * g, tile=tile)
         return self.scale * dq @ self.query + by_value + by_key @ self.key
 
-    def logit_factors(self, x: Tokens, y: Tokens) -> tuple[Array, Array]:
+    def logit_factors(self, x: Queries, y: Tokens) -> tuple[Array, Array]:
         """q (M, k) and k (N, k) with logit_ij = ⟨q_i, k_j⟩, the scale included in q."""
         return self.scale * x @ self.query.T, y @ self.key.T
 

@@ -32,6 +32,10 @@ class Empirical(eqx.Module, Generic[Points]):
     Raises `Refused` when shapes disagree, a weight is negative or not finite, the weights do not sum to 1, or a coordinate is not
     finite. Inside `jax.jit` values are unknown and only shapes are checked; mass derivatives use `with_weights`, which checks
     nothing. Source: mathematics, section 1.
+
+    >>> mu = Empirical(jnp.array([[0.0], [4.0]]), [0.75, 0.25])
+    >>> float(mu.mean()[0]), float(mu.integrate(lambda x: x[0] ** 2))
+    (1.0, 4.0)
     """
 
     points: Points

@@ -22,7 +22,10 @@ def gauss_hermite(mean: Any, covariance: Any, nodes: int) -> Empirical:
     values, vectors = np.linalg.eigh(covariance)
     if values.min() < -1e-12 * max(values.max(), 1.0):
         raise Refused(f"A covariance must be positive semi-definite; found the eigenvalue {values.min():.3g}.")
-    z, w = np.polynomial.hermite_e.hermegauss(_count(nodes))
+    with np.errstate(all="ignore"):
+        z, w = np.polynomial.hermite_e.hermegauss(_count(nodes))
+    if not np.all(np.isfinite(w)):
+        raise Refused(f"The weights of {nodes} Gauss–Hermite nodes leave the finite numbers; use at most 370.")
     grid, weights = _tensor([z] * mean.size, [w] * mean.size)
     points = mean + (grid * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     return Empirical(jnp.asarray(points), jnp.asarray(weights), normalize=True)

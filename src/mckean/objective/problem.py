@@ -30,6 +30,14 @@ class Problem(eqx.Module):
 
     For a layered ρ the confinement is (λ/2) ∫_0^T ∫|θ|² dρ_t dt, whose first variation, as a density in t, is (λ/2)|θ|².
     Raises `Refused` for input that does not fit. Source: mathematics, section 3.
+
+    >>> import jax.numpy as jnp, mckean as mk
+    >>> prompts = mk.Empirical(jnp.array([[[1.0], [3.0]], [[2.0], [0.0]]]), jnp.array([[0.5, 0.5], [1.0, 0.0]]))
+    >>> loss = mk.losses.SquaredError(mk.Readout(jnp.ones((1, 1))))
+    >>> problem = mk.Problem(prompts, jnp.array([2.0, 0.0]), loss, horizon=1.0, steps=4)
+    >>> rest = mk.Empirical(mk.Perceptron(jnp.zeros((1, 1)), jnp.zeros(1), jnp.zeros((1, 1))))
+    >>> float(mk.risk(problem, rest))                                       # heads that do nothing: (0 + ½·2²) / 2
+    1.0
     """
 
     prompts: Empirical

@@ -27,6 +27,12 @@ class Readout(eqx.Module):
         ridge: κ ≥ 0 of its own term (κ/2)|B|², in force while it is trained.
 
     Source: mathematics, section 3.
+
+    >>> import jax.numpy as jnp
+    >>> mu = Empirical(jnp.array([[0.0], [4.0]]), [0.75, 0.25])
+    >>> second_moment = Readout([[1.0]], features=jnp.square)
+    >>> float(second_moment(mu)[0])
+    4.0
     """
 
     matrix: Array

@@ -31,6 +31,7 @@ def rows(record: Record) -> list[Row]:
     lifted = sizes.data_dim is not None and sizes.data_dim != sizes.dim
     table = [
         ("n", "training prompts", integer(sizes.prompts)),
+        ("", "moved copies of each, trained on beside it", integer(sizes.copies) if sizes.copies else None),
         ("", "held-out prompts", integer(sizes.held_out) if sizes.held_out else None),
         ("N", "tokens a prompt", tokens),
         ("d", "dimension of a token", f"{sizes.dim} (data: {sizes.data_dim})" if lifted else str(sizes.dim)),

@@ -66,6 +66,7 @@ class Sizes(Frozen):
     horizon: float
     steps: int
     held_out: int | None = None
+    copies: int | None = None
     tokens_max: int | None = None
     data_dim: int | None = None
     head: str | None = None

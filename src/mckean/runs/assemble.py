@@ -18,13 +18,17 @@ from mckean.measures import Empirical
 from mckean.objective import Problem, Readout, losses
 from mckean.runs.config import Config
 from mckean.runs.datasets import Dataset, PromptSet, load
-from mckean.runs.embedding import embed, embedded_dim
+from mckean.runs.embedding import embed, embedded_dim, with_copies
 from mckean.training import Dynamics, Inertial, Langevin, Optax, schedules
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """A configuration made ready to run. `problem` holds the training prompts, `held_out` the others (or None)."""
+    """A configuration made ready to run.
+
+    `problem` holds the training prompts as they are measured, `held_out` the others (or None); `stepper.problem` is what is trained on:
+    the training prompts and their moved copies.
+    """
 
     config: Config
     dataset: Dataset
@@ -46,7 +50,8 @@ def assemble(config: Config) -> Assembly:
     problem = _problem(config, dataset, dataset.train, loss)
     held_out = None if dataset.test is None else _problem(config, dataset, dataset.test, loss)
     rho0 = Empirical(_cast(config, initial_heads(config, heads_key)))
-    stepper = _stepper(config, problem)
+    moved = with_copies(config, dataset)
+    stepper = _stepper(config, problem if moved is dataset.train else _problem(config, dataset, moved, loss))
     facts = _facts(config, dataset, rho0)
     title = (
         f"{dataset.name}: {facts['prompts']:,} prompts of up to {facts['tokens_max']} tokens, {facts['heads']} heads, "
@@ -170,6 +175,7 @@ def _facts(config: Config, dataset: Dataset, rho0: Empirical) -> dict[str, Any]:
     model = config.model
     return {
         "prompts": dataset.train.size,
+        "copies": config.data.copies,
         "held_out": 0 if dataset.test is None else dataset.test.size,
         "tokens_max": dataset.train.tokens_max,
         "data_dim": dataset.train.dim,

@@ -38,7 +38,7 @@ class Baseline:
 
 def without_flow(assembly: Assembly, state: State) -> Baseline:
     """The same readout, linear in ∫ψ dμ_0, fitted to convergence by L-BFGS."""
-    problem = at_state(assembly.problem, state)
+    problem = at_state(assembly.stepper.problem, state)
     readout = problem.loss.readout  # type: ignore[attr-defined]
     features = jax.vmap(lambda mu: mu.integrate(readout.features))(problem.prompts)
     single = jnp.ones((1,), features.dtype)

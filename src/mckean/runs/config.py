@@ -52,6 +52,24 @@ class Data(Section):
         le=64,
         description="Number of harmonics j = 1, 2, … of the positional encoding.",
     )
+    copies: int = Field(
+        default=0,
+        ge=0,
+        le=1000,
+        description=(
+            "Moved copies of each training prompt that are trained on beside it: the coordinates named in `moved` pass "
+            "through a random affine map near the identity. Held-out prompts are never moved."
+        ),
+    )
+    moved: str = Field(
+        default="",
+        description="Names of the data's coordinates, parted by spaces, that copies are moved in.",
+    )
+    jitter: float = Field(
+        default=0.1,
+        ge=0.0,
+        description="Standard deviation of the entries of that affine map beyond the identity, in the data's units.",
+    )
     split_seed: int = Field(
         default=0,
         ge=0,
@@ -60,6 +78,13 @@ class Data(Section):
             "Seed of the split into training and held-out prompts; separate from `seed`, so that seeds are compared on one split."
         ),
     )
+
+
+    @model_validator(mode="after")
+    def _copies_have_coordinates(self) -> Self:
+        if self.copies > 0 and not self.moved.split():
+            raise ValueError(f"data.moved must name the coordinates that copies are moved in; found none beside copies = {self.copies}.")
+        return self
 
 
 class Model(Section):

@@ -51,6 +51,13 @@ def gaussian_transport(
     Arguments: tied head measure of softmax heads (also bounded ones); mean (d,), covariance (d, d); saved `times` (by default 0 and T).
     `steps` is the largest number of adaptive depth steps. Exact in the limit N → ∞ until the blow-up. Raises `Refused` for other kinds of
     heads. Source: mathematics, section 6, solution 1.
+
+    >>> import jax.numpy as jnp, mckean as mk
+    >>> one = jnp.ones((1, 1, 1))
+    >>> rho = mk.Empirical(mk.Softmax(one, one, -one))                      # V = -1, A = 1: variance σ/(1 + 2σt)
+    >>> end = mk.gaussian_transport(rho, [0.0], [[1.0]], horizon=1.0, rtol=1e-6, atol=1e-6).final
+    >>> round(float(end.covariance[0, 0]), 4)
+    0.3333
     """
     heads = check_heads(rho)
     part = softmax_part(heads)

@@ -64,7 +64,7 @@ def load() -> Dataset:
         train=_prompts(train, mean, std),
         test=_prompts(test, mean, std),
         classes=train.classes,
-        coordinates=(*(f"cepstrum {i}" for i in range(1, CHANNELS + 1)), "time"),
+        coordinates=(*(f"c{i}" for i in range(1, CHANNELS + 1)), "time"),
         description="Nine men saying the Japanese vowels /ae/ in one go; each frame is an atom of 12 "
         "cepstrum coefficients and its time; who spoke?",
         source="M. Kudo, J. Toyama and M. Shimbo, Japanese Vowels, UCI Machine Learning Repository "

@@ -1,0 +1,130 @@
+"""The verb `solve`: what it records, that it goes on bit for bit, and how it ends when numbers leave the finite ones."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mckean as mk
+from mckean.coupled.stepper import minibatch
+from tests.adjoint import cases
+
+LIMIT = 1e-13
+H = 0.1
+
+
+def _problem(**options):
+    options = {"horizon": 1.0, "steps": 2, "scheme": "euler", "confinement": 0.1, "temperature": 0.01, **options}
+    return mk.Problem(
+        cases.prompts(), jnp.asarray([0, 2]), mk.losses.CrossEntropy(cases.readout(trained=True, ridge=0.1)), **options
+    )
+
+
+def _solve(problem, rho, steps=8, **options):
+    return mk.solve(problem, rho, **{"step_size": H, "steps": steps, "key": jax.random.key(5), **options})
+
+
+def test_it_records_times_risks_and_temperatures_and_observes():
+    problem, rho = _problem(), cases.measure("softmax")
+    solution = _solve(problem, rho, steps=8, observe=lambda r: r.mean().query, every=3, annealing=mk.schedules.linear(0.0))
+    assert np.allclose(solution.times, H * np.arange(9), rtol=1e-14)
+    assert solution.risk.shape == solution.temperature.shape == (9,)
+    assert abs(float(solution.risk[0]) - float(mk.risk(problem, rho))) <= LIMIT
+    assert abs(float(solution.risk[-1]) - float(mk.risk(solution.problem, solution.rho))) <= LIMIT
+    assert np.allclose(solution.temperature, 0.01 * (1 - np.arange(9) / 8), atol=1e-17)
+    # s = 0, steps 3 and 6, and the end.
+    assert solution.observed.shape == (4, 2, 2)
+    assert cases.distance(solution.observed[0], rho.mean().query) <= LIMIT
+    assert cases.distance(solution.observed[-1], solution.rho.mean().query) <= LIMIT
+    assert solution.result.ok
+    assert "trained readout" in repr(solution)
+    # The readout is moved, and the problem that comes back has it.
+    assert cases.distance(solution.problem.loss.readout.matrix, problem.loss.readout.matrix) > 0.01
+    assert cases.largest(problem.loss.readout.matrix - cases.readout().matrix) == 0.0
+
+
+def test_no_steps_change_nothing():
+    rho = cases.measure("softmax")
+    solution = _solve(_problem(), rho, steps=0)
+    assert cases.distance(solution.rho, rho) == 0.0
+    assert solution.times.shape == (1,)
+
+
+@pytest.mark.parametrize("dynamics", [mk.Inertial(2.0)], ids=["inertial"])
+def test_two_halves_are_one_run_bit_for_bit(dynamics):
+    problem, rho = _problem(), cases.measure("softmax")
+    options = {"dynamics": dynamics, "batch": 1}
+    whole = _solve(problem, rho, steps=10, **options)
+    first = _solve(problem, rho, steps=4, **options)
+    second = _solve(problem, rho, steps=6, state=first.state, **options)
+    for a, b in zip(jax.tree.leaves(_arrays(whole.state)), jax.tree.leaves(_arrays(second.state)), strict=True):
+        assert np.array_equal(a, b)
+    joined = np.concatenate([first.risk[:-1], second.risk])
+    assert np.array_equal(whole.risk, joined)
+    assert np.array_equal(whole.times, np.concatenate([first.times[:-1], second.times]))
+
+
+def _arrays(state):
+    return state.rho, state.loss, state.memory, state.readout_memory, state.step, state.time, jax.random.key_data(state.key)
+
+
+def test_an_annealed_run_goes_on_bit_for_bit_in_the_stepper():
+    problem, rho = _problem(), cases.measure("softmax")
+    stepper = mk.Stepper(problem, mk.Langevin(), step_size=H, total=10, step_decay=mk.schedules.cosine(0.1))
+    start = stepper.init(rho, jax.random.key(1))
+    whole, records = stepper.advance(start, 10)
+    part, _ = stepper.advance(start, 3)
+    part, _ = stepper.advance(part, 7)
+    for a, b in zip(jax.tree.leaves(_arrays(whole)), jax.tree.leaves(_arrays(part)), strict=True):
+        assert np.array_equal(a, b)
+    decay = 0.1 + 0.9 * 0.5 * (1 + np.cos(np.pi * np.arange(10) / 10))
+    assert np.allclose(np.diff([*records["time"], whole.time]), H * decay, rtol=1e-12)
+
+
+def test_each_epoch_of_minibatches_covers_the_prompts():
+    problem = mk.Problem(
+        mk.Empirical(np.zeros((6, 1, 2)), np.ones((6, 1))), np.zeros((6, 3)), mk.losses.SquaredError(cases.readout()),
+        horizon=1.0, steps=1, scheme="euler",
+    )  # fmt: skip
+    stepper = mk.Stepper(problem, mk.Langevin(), step_size=H, total=10, batch=2)
+    state = stepper.init(cases.measure("softmax"), jax.random.key(0))
+    pick = jax.jit(lambda step: minibatch(stepper, _at_step(state, step)))
+    batches = np.stack([np.asarray(pick(jnp.asarray(step, jnp.int32))) for step in range(9)]).reshape(3, 6)
+    assert np.array_equal(np.sort(batches, axis=1), np.tile(np.arange(6), (3, 1)))
+    assert not np.array_equal(batches[0], batches[1])
+
+
+def _at_step(state, step):
+    return eqx.tree_at(lambda s: s.step, state, step)
+
+
+def test_a_run_that_leaves_the_finite_numbers_ends_at_the_last_good_state():
+    wild = mk.Perceptron(jnp.ones((2, 2)), jnp.zeros(2), jnp.ones((2, 2)), activation=jnp.square)
+    problem = mk.Problem(
+        cases.prompts(), np.zeros((2, 3)), mk.losses.SquaredError(cases.readout()), horizon=1.0, steps=2, scheme="euler"
+    )
+    solution = _solve(problem, mk.Empirical(wild), steps=30, step_size=1.0)
+    assert solution.result.code == "nonfinite_risk"
+    done = solution.stats["steps"]
+    assert 0 < done < 30
+    assert solution.result.where == {"s": pytest.approx(done), "training step": done}
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(solution.rho))
+    assert solution.times.shape == (done + 1,)
+    with pytest.raises(mk.NumericalFailure, match="step_size"):
+        solution.result.raise_if_failed()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"steps": -1}, "steps"), ({"every": 0}, "every"), ({"step_size": 0.0}, "step_size"), ({"batch": 3}, "batch"), ({"batch": 0}, "batch")],
+)
+def test_bad_arguments_are_refused(options, words):
+    with pytest.raises(mk.Refused, match=words):
+        _solve(_problem(), cases.measure("softmax"), **options)
+
+
+def test_a_chunk_of_more_steps_than_it_holds_is_refused():
+    stepper = mk.Stepper(_problem(), mk.Langevin(), step_size=H, total=100)
+    with pytest.raises(mk.Refused, match="64"):
+        stepper.advance(stepper.init(cases.measure("softmax"), jax.random.key(0)), 65)
