@@ -20,8 +20,13 @@ def test_weights_default_to_one_over_N():
     assert mu.points.dtype == jnp.float64
 
 
-def test_integer_points_become_floats():
+def test_integers_and_nested_lists_become_arrays_of_floats():
     assert mk.Empirical(np.asarray([[1, 2]])).points.dtype == jnp.float64
+    mu = mk.Empirical([[1, 2], [3, 4.5]], [0.25, 0.75])
+    assert mu.points.shape == (2, 2)
+    assert mu.points.dtype == jnp.float64
+    assert mk.Empirical([[[1.0]], [[2.0]]], [[1.0], [1.0]]).batch == 2
+    assert mk.Empirical((np.zeros((3, 2)), np.zeros(3))).points[1].shape == (3,)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +57,9 @@ def test_a_sum_off_by_less_than_the_tolerance_is_accepted_and_more_is_not():
     ("points", "message"),
     [
         (np.zeros((0, 2)), "at least one atom"),
-        ((), "no array in it"),
+        ((), "at least one atom"),
+        ({}, "no array in it"),
+        ([[1.0], [2.0, 3.0]], "nested lists of numbers must have one shape"),
         ((np.zeros((3, 2)), np.zeros((2, 2))), "must share its first 1 axes"),
         (np.asarray([[0.0, np.nan]]), "Coordinates must be finite"),
         (np.float64(1.0), "must share its first 1 axes"),

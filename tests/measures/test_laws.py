@@ -46,8 +46,8 @@ def test_supports():
 
 def test_two_moons_are_two_half_circles_centred():
     x = np.asarray(mk.laws.two_moons(ATOMS, noise=0.0, key=jax.random.key(2)).points)
-    half = ATOMS // 2
-    upper, lower = x[:half] + [0.5, 0.25], [0.5, 0.25] - x[half:]
+    half, centre = ATOMS // 2, np.asarray([0.5, 0.25])
+    upper, lower = x[:half] + centre, centre - x[half:]
     for moon in (upper, lower):
         assert np.allclose(np.linalg.norm(moon, axis=1), 1.0, rtol=0, atol=ROUNDING)
         assert moon[:, 1].min() >= 0

@@ -11,6 +11,8 @@ import mckean as mk
 from mckean.tokens.transport import ConcentrationWarning
 from tests.heads import kinds
 
+STEPS_AGREE = 1e-4
+
 
 class Square(mk.Head):
     """φ(x) = speed · x², elementwise: x blows up at t = 1/(speed · x₀)."""
@@ -45,7 +47,7 @@ def square():
 @pytest.mark.parametrize("scheme", ["euler", "rk4"])
 def test_a_token_that_blows_up_ends_in_the_result_with_its_depth(square, scheme):
     flow = mk.transport(square, mk.Empirical([[0.1], [2.0]]), horizon=1.0, steps=100, scheme=scheme)
-    bad = first_bad_step(2.0, 0.01, scheme)
+    bad = first_bad_step(np.float64(2.0), 0.01, scheme)
     assert 50 < bad < 100  # the exact depth is 0.5
     assert flow.result.code == "nonfinite_tokens"
     assert not flow.result.ok
@@ -77,6 +79,18 @@ def test_tsit5_says_when_it_runs_out_of_steps(square):
     enough = mk.transport(square, mk.Empirical([[0.1], [2.0]]), horizon=0.4, steps=60, scheme="tsit5", save="last")
     assert enough.result.ok
     assert float(enough.final.points[1, 0]) == pytest.approx(10.0, rel=1e-6)
+
+
+def test_padding_does_not_change_the_adaptive_steps(square):
+    """Neither a far token of weight 0 nor one that blows up on the way asks for a step of its own."""
+    flows = [
+        mk.transport(square, mk.Empirical([[0.1], [padding]], [1.0, 0.0]), horizon=1.0, steps=60, scheme="tsit5") for padding in (0.1, 2.0)
+    ]
+    assert all(flow.result.ok for flow in flows)
+    assert flows[0].times.shape == flows[1].times.shape
+    # the first error estimate is of the size of its rounding: the steps agree to STEPS_AGREE, not to the last digit
+    assert np.allclose(flows[0].times, flows[1].times, rtol=0, atol=STEPS_AGREE)
+    assert np.allclose(flows[1].final.points[0], 0.1 / (1 - 0.1), rtol=1e-7)
 
 
 @pytest.mark.parametrize(

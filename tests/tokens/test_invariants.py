@@ -43,13 +43,6 @@ def test_padding_changes_nothing(rho, mu, end):
     assert np.allclose(flow.points[1, :, :4], alone, rtol=0, atol=ROUNDING)
 
 
-def test_padding_does_not_change_the_adaptive_steps(rho, mu):
-    more = mk.Empirical(np.concatenate([mu.points, [[50.0, -30.0]]]), np.append(mu.weights, 0.0))
-    a, b = (mk.transport(rho, m, horizon=1.0, steps=60, scheme="tsit5") for m in (mu, more))
-    assert np.allclose(a.times, b.times, rtol=0, atol=ROUNDING)
-    assert np.allclose(a.final.points, b.final.points[:6], rtol=0, atol=ROUNDING)
-
-
 def test_permuting_and_splitting_tokens_and_heads(rho, mu, end):
     order = np.asarray([3, 0, 5, 1, 4, 2, 2])
     halves = np.asarray([1, 1, 1, 1, 1, 0.5, 0.5])

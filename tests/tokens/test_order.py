@@ -18,6 +18,7 @@ COUNTS = (16, 24, 32, 48, 64)  # depth steps; at 64 the error of RK4 is still fa
 FINE = 512  # the reference: RK4, whose own error is (64/512)⁴ = 2e-4 of the smallest measured
 HORIZON = 2.0
 TSIT5 = 100.0  # local errors held at rtol give a global error of at most a hundred times as much
+TABLE = 1e-13  # the published decimals
 MASS = np.asarray([0.5, 0.3, 0.2])
 
 
@@ -60,6 +61,20 @@ def fine(rho, cloud):
     """RK4 for all counts, and its reference."""
     values = final(rho, cloud, (*COUNTS, FINE), "rk4", FINE)
     return values[:-1], values[-1]
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_the_tables_satisfy_the_conditions_of_their_order(name):
+    """Row sums, the quadrature conditions Σ b cᵏ = 1/(k+1), and those of the nested trees up to order 5."""
+    scheme = SCHEMES[name]
+    a = np.asarray([[*row, *[0.0] * (scheme.stages - len(row))] for row in scheme.a])
+    b, c = np.asarray(scheme.b), np.asarray(scheme.c)
+    assert np.allclose(a.sum(axis=1), c, rtol=0, atol=TABLE)
+    conditions = [(k + 1, b @ c**k, 1 / (k + 1)) for k in range(5)]
+    conditions += [(3, b @ a @ c, 1 / 6), (4, b @ a @ c**2, 1 / 12), (4, b @ (c * (a @ c)), 1 / 8), (4, b @ a @ a @ c, 1 / 24)]
+    conditions += [(5, b @ a @ c**3, 1 / 20), (5, b @ a @ a @ a @ c, 1 / 120), (5, b @ (a @ c) ** 2, 1 / 20)]
+    for order, found, wanted in conditions:
+        assert (abs(found - wanted) <= TABLE) == (order <= scheme.order), (order, found, wanted)
 
 
 @pytest.mark.parametrize("name", ["euler", "heun", "rk4"])

@@ -11,7 +11,7 @@ failed · 8 storage · 75 stopped, can be resumed · 130 interrupted."""
 
 _COMMANDS = {
     "run": "Solve the coupled system: a packaged example by name (default: digits) or a TOML file.",
-    "resume": "Go on with a run from its last checkpoint, bit for bit.",
+    "resume": "Go on with a run from its last checkpoint.",
     "report": "Make the report of a run again.",
     "show-config": "Print the configuration of an example or a file, with every field.",
     "list": "Show the packaged examples and the runs.",

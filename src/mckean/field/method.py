@@ -28,4 +28,7 @@ class Exact(eqx.Module):
         """How many heads one step of the loop does together."""
         tile = self.tile or max(queries, keys)
         each = prompts * min(queries, tile) * min(keys, tile)
-        return max(1, min(heads, self.block // max(each, 1)))
+        most = max(1, min(heads, self.block // max(each, 1)))
+        # A divisor of H leaves no remainder to be compiled beside the loop; a much smaller one would cost more than it saves.
+        divisor = max(count for count in range(1, most + 1) if heads % count == 0)
+        return divisor if 2 * divisor > most else most

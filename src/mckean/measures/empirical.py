@@ -42,6 +42,12 @@ class Empirical(eqx.Module, Generic[Points]):
     weights: Array
 
     def __init__(self, points: Points, weights: Any = None, *, normalize: bool = False):
+        if isinstance(points, list | tuple) and all(np.isscalar(leaf) for leaf in jax.tree.leaves(points)):
+            try:
+                # nested lists of numbers are an array written out
+                points = np.asarray(points, dtype=float)  # pyright: ignore[reportAssignmentType]
+            except (TypeError, ValueError) as error:
+                raise Refused(f"Points given as nested lists of numbers must have one shape (N, d); {error}.") from error
         points = jax.tree.map(_as_float, points)
         leaves = jax.tree.leaves(points)
         if not leaves:

@@ -28,15 +28,7 @@ _PINNED = "0.10.1"
 _ROWS = 40_000
 _TOLERANCES = {"float32": 1e-4, "float64": 1e-12}
 _FREE_BYTES = 1 << 30
-_OPTIONAL = {
-    "xarray": "labelled results",
-    "zarr": "labelled results",
-    "plotly": "interactive report",
-    "tokenizers": "probe of pretrained models",
-    "distributed": "studies on a cluster",
-    "marimo": "notebooks",
-    "ott": "optimal transport on the device",
-}
+_OPTIONAL = {"aeon": "the vowels data, pip install --no-deps aeon==1.6.0"}
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ def start(
 
             def begin() -> Any:
                 journal.say(outcome.header(name, assembly.facts, config.seed))
+                journal.say("Compiling, and checking the identities at the start.")
                 state = assembly.stepper.init(assembly.rho0, assembly.key)
                 check(job, state, step=0)
                 loop.first_evaluation(job, state)
@@ -85,7 +86,7 @@ def resume(
     report: Report | None = None,
     tools: Tools | None = None,
 ) -> Outcome:
-    """Go on with a run from its last whole checkpoint, bit for bit; a run that is done is only reported."""
+    """Go on with a run from its last whole checkpoint, bit for bit in deterministic mode; a run that is done is only reported."""
     manifest = manifests.read(folder.manifest)
     if manifest["status"] == "done":
         return _already_done(folder, manifest, progress)
@@ -96,7 +97,7 @@ def resume(
             return _already_done(folder, manifest, progress)
         if manifest["result"]["code"] == NONFINITE:
             raise NumericalFailure(
-                f"A run that failed numerically fails again, since it goes on bit for bit. "
+                f"A run that failed numerically fails again, since it goes on from the same state. "
                 f"{manifest['result']['message']} "
                 f"Start a new run: mckean run {folder.config} --set training.step_size=…"
             )

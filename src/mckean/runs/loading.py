@@ -108,7 +108,7 @@ def _read(source: str) -> tuple[str, Path | None]:
     if path.suffix.lower() in (".npz", ".safetensors"):
         raise Refused(
             f'The configuration must be a TOML file; found the data file "{source}": '
-            f"write mckean run digits --set data.name={source}, or name it in a TOML file under [data]."
+            f'write a TOML file with the section [data] and the line name = "{source}", and run that.'
         )
     try:
         return path.read_bytes().decode("utf-8"), path.absolute().parent
@@ -176,7 +176,7 @@ def _apply(raw: Raw, override: str) -> str:
     """Set one `section.field=value` in place; the name that was set."""
     name, equals, text = override.partition("=")
     name, text = name.strip(), text.strip()
-    if not equals or not name or not text:
+    if not equals or not name:
         raise Refused(f'--set must be section.field=value; found "{override}": write --set training.step_size=1e-2.')
     if name not in field_names():
         raise Refused(f"--set: there is no key {name}{_nearest(name)}")

@@ -53,7 +53,7 @@ def selfcheck(assembly: Assembly, state: State) -> list[dict[str, Any]]:
                 "gradient",
                 "The functional gradient is the slope of the risk in a random direction, by differences.",
                 identities.taylor(problem, rho, key=jax.random.key(0)),
-                3e4 * eps ** (2 / 3),
+                3e4 * eps ** (4 / 5),
             ),
         ]
     return checks

@@ -123,19 +123,24 @@ def costate(problem: Problem, rho: Empirical) -> float:
 
 
 def taylor(problem: Problem, rho: Empirical, *, key: Key, epsilon: float | None = None) -> float:
-    """The derivative of the risk in a random direction of the heads against a central difference, relative to |derivative| + |risk|.
+    """The derivative of the risk in a random direction of the heads against differences, relative to |derivative| + |risk|.
 
-    The defect is of order ε² and eps/ε; ε is eps^{1/3} by default.
+    Central differences at ε and ε/2, extrapolated: the defect is of order ε⁴ and eps/ε. ε is eps^{1/5} by default, and the direction has
+    independent standard normal entries.
     """
     leaves, structure = jax.tree.flatten(rho.points)
     keys = jax.random.split(key, len(leaves))
     direction = structure.unflatten([jax.random.normal(k, x.shape, x.dtype) for k, x in zip(keys, leaves, strict=True)])
-    step = float(np.finfo(leaves[0].dtype).eps ** (1 / 3)) if epsilon is None else epsilon
-    at = lambda sign: risk(problem, rho.with_points(jax.tree.map(lambda x, v: x + sign * step * v, rho.points, direction)))  # noqa: E731
-    difference = (at(1.0) - at(-1.0)) / (2 * step)
+    step = float(np.finfo(leaves[0].dtype).eps ** (1 / 5)) if epsilon is None else epsilon
+
+    def difference(width: float) -> Array:
+        at = lambda signed: risk(problem, rho.with_points(jax.tree.map(lambda x, v: x + signed * v, rho.points, direction)))  # noqa: E731
+        return (at(width) - at(-width)) / (2 * width)
+
+    extrapolated = (4 * difference(step / 2) - difference(step)) / 3
     gradient = _slope(problem, rho, direction)
     size = jnp.abs(gradient) + jnp.abs(risk(problem, rho))
-    return float(jnp.abs(gradient - difference) / jnp.maximum(size, jnp.finfo(size.dtype).tiny))
+    return float(jnp.abs(gradient - extrapolated) / jnp.maximum(size, jnp.finfo(size.dtype).tiny))
 
 
 @eqx.filter_jit

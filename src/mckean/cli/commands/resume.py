@@ -9,7 +9,9 @@ from mckean.cli.options import QUIET_TALK, Talk
 
 
 def command(run: str, /, *, dir: Path = Path("runs"), talk: Talk = QUIET_TALK) -> int:
-    """Go on with a run from its last checkpoint, bit for bit, under its own configuration.
+    """Go on with a run from its last checkpoint, under its own configuration.
+
+    The end is that of an uninterrupted run, bit for bit where output.deterministic = true.
 
     Parameters
     ----------
