@@ -58,8 +58,8 @@ def with_copies(config: Config, dataset: Dataset) -> PromptSet:
         points[..., at] = np.einsum("nia,nba->nib", train.points[..., at], linear) + shift
         moved.append(points)
     times = data.copies + 1
-    targets = np.concatenate([train.targets] * times)
-    return PromptSet(np.concatenate(moved), np.concatenate([train.weights] * times), targets)
+    targets = np.tile(train.targets, (times,) + (1,) * (train.targets.ndim - 1))
+    return PromptSet(np.concatenate(moved), np.tile(train.weights, (times, 1)), targets)  # pyright: ignore[reportArgumentType]
 
 
 def embed(config: Config, dataset: Dataset, points: NDArray[np.float64]) -> NDArray[np.float64]:
