@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import optax
 
 from mckean._shapes import Key, Scalar
@@ -23,7 +24,9 @@ class Optax(Dynamics):
         return self.optimiser.init(theta)
 
     def update(self, theta: Any, memory: Any, drift: Any, h: Scalar, beta: Scalar, key: Key) -> tuple[Any, Any]:
-        updates, memory = self.optimiser.update(drift, memory, theta)
+        # Optax adds integer step counts to floats, which strict dtype promotion would refuse.
+        with jax.numpy_dtype_promotion("standard"):
+            updates, memory = self.optimiser.update(drift, memory, theta)
         return axpy(h, updates, theta), memory
 
     def check(self, temperature: float) -> None:
