@@ -116,6 +116,8 @@ class Empirical(eqx.Module, Generic[Points]):
         return unchecked(jax.tree.map(lambda leaf: leaf[index], self.points), self.weights[index])
 
     def _integral(self, values: Array) -> Array:
+        if not jnp.issubdtype(values.dtype, jnp.inexact):
+            values = values.astype(self.weights.dtype)  # an indicator or a count, whose integral is a number between
         weights = self.weights.astype(values.dtype)
         return jnp.einsum("...i,...ik->...k", weights, values.reshape(*weights.shape, -1)).reshape(
             weights.shape[:-1] + values.shape[weights.ndim :]

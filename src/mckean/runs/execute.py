@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -139,7 +140,9 @@ def check(job: Job, state: Any, *, step: int) -> None:
                 f"The self-check {entry['name']} fails at training step {entry['step']}: {entry['value']:.3g} "
                 f"against a limit of {entry['limit']:.3g}. The numbers of this run are not to be trusted."
             )
-    job.journal.update(checks=[*job.journal.manifest["checks"], *found])
+    # JSON has no NaN: a defect that is not a number is written as null, and its verdict stays "fails".
+    written = [{**entry, "value": entry["value"] if math.isfinite(entry["value"]) else None} for entry in found]
+    job.journal.update(checks=[*job.journal.manifest["checks"], *written])
 
 
 def _complete(job: Job, begin: Callable[[], Any]) -> Outcome:
