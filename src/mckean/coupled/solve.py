@@ -95,6 +95,12 @@ def solve(
             observed.append(observe(state.rho))
     final = stepper.at(state)
     end_risk = risk(final, state.rho)
+    if result.ok and not bool(jnp.isfinite(end_risk)):
+        result = Result(
+            "nonfinite_risk",
+            {"s": float(state.time), "training step": int(state.step)},
+            "Use a smaller `step_size` or bound the heads (mk.Bounded).",
+        )
     join = lambda name, last: jnp.concatenate([*(r[name] for r in records), jnp.asarray(last)[None]])  # noqa: E731
     temperature = problem.temperature * stepper.annealing(stepper.fraction(state.step))
     stats = {

@@ -76,6 +76,8 @@ class Empirical(eqx.Module, Generic[Points]):
                 "A batch of measures (n, N, d) states weights (n, N)."
             )
         if normalize:
+            if not isinstance(weights, Tracer) and np.any(np.asarray(weights) < 0):
+                raise Refused(f"Weights must be non-negative; found {np.asarray(weights).min():.6g}.")
             weights = weights / jnp.sum(weights, axis=-1, keepdims=True)
         _refuse_bad_values(points, weights)
         self.points = points

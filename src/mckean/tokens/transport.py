@@ -191,6 +191,8 @@ def _concentration(rho, grid, x0, x, w, result) -> tuple[dict[str, float] | None
     values = np.concatenate([m[np.isfinite(m)] for m in measured])
     uniform = float(np.min(1 / np.sum(np.asarray(w) ** 2, axis=-1)))
     last = measured[-1][np.isfinite(measured[-1])]
+    if not len(last) or not len(values):
+        return None, ()  # no sampled query has both weight and a finite attention
     ess = {"median": float(np.median(last)), "least": float(values.min()), "uniform": uniform}
     # 100 atoms average with an error of a tenth of their spread; few atoms that share the mass evenly are no concern.
     limit = min(100.0, uniform / 2)
