@@ -85,22 +85,14 @@ def solve(
         state, record = stepper.advance(state, min(stride, target - done))
         records.append(record)
         if not bool(record["finite"]):
-            result = Result(
-                "nonfinite_risk",
-                {"s": float(state.time), "training step": int(state.step)},
-                "Use a smaller `step_size` or bound the heads (mk.Bounded).",
-            )
+            result = _nonfinite(state)
             break
         if observe is not None and int(state.step) - start == target:
             observed.append(observe(state.rho))
     final = stepper.at(state)
     end_risk = risk(final, state.rho)
     if result.ok and not bool(jnp.isfinite(end_risk)):
-        result = Result(
-            "nonfinite_risk",
-            {"s": float(state.time), "training step": int(state.step)},
-            "Use a smaller `step_size` or bound the heads (mk.Bounded).",
-        )
+        result = _nonfinite(state)
     join = lambda name, last: jnp.concatenate([*(r[name] for r in records), jnp.asarray(last)[None]])  # noqa: E731
     temperature = problem.temperature * stepper.annealing(stepper.fraction(state.step))
     stats = {
@@ -123,6 +115,15 @@ def solve(
         state,
         stats,
         result,
+    )
+
+
+def _nonfinite(state: State) -> Result:
+    """The risk or its gradient left the finite numbers at this state."""
+    return Result(
+        "nonfinite_risk",
+        {"s": float(state.time), "training step": int(state.step)},
+        "Use a smaller `step_size` or bound the heads (mk.Bounded).",
     )
 
 
