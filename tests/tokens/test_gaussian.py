@@ -1,5 +1,8 @@
 """The Gaussian solution: closed forms in one dimension, blow-up, and clouds of Gauss–Hermite atoms that follow it."""
 
+import logging
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -47,6 +50,33 @@ def test_the_blow_up_is_reported_at_its_depth(start):
     assert flow.result.where["t"] == pytest.approx(1 / (2 * start), rel=BLOWUP)
 
 
+def test_single_precision_reaches_the_horizon():
+    """The tolerances follow the dtype: with those of float64 no step would be accepted."""
+    one = jnp.ones((3, 1, 1), jnp.float32)
+    rho = mk.Empirical(mk.Softmax(one, one, -one))
+    flow = mk.gaussian_transport(rho, [0.7], [[1.3]], horizon=3.0, steps=2000)
+    assert flow.result.ok
+    assert flow.final.covariance.dtype == jnp.float32
+    assert float(flow.final.covariance[0, 0]) == pytest.approx(1.3 / (1 + 2.6 * 3.0), rel=1e-4)
+
+
+def test_running_out_of_steps_is_no_blow_up():
+    flow = mk.gaussian_transport(line(1.0, -1.0), [0.7], [[1.3]], horizon=3.0, steps=3)
+    assert flow.result.code == "depth_step_limit"
+    assert 0 < flow.result.where["t"] < 3.0
+    assert "Raise `steps`" in flow.result.message
+
+
+def test_a_second_call_compiles_nothing(caplog):
+    call = lambda a, horizon: mk.gaussian_transport(line(a, -1.0), [0.7], [[1.3]], horizon=horizon, steps=4000)  # noqa: E731
+    with caplog.at_level(logging.WARNING, logger="jax"), jax.log_compiles(True):
+        call(1.0, 3.0)
+        assert "Compiling" in caplog.text
+        caplog.clear()
+        call(0.9, 2.5)
+    assert "Compiling" not in caplog.text
+
+
 @pytest.mark.parametrize("dim", [1, 2])
 def test_a_cloud_of_gauss_hermite_atoms_follows_it(dim):
     """Several heads of unequal weight, bounded ones in the plane."""
@@ -87,6 +117,7 @@ def test_past_its_range_a_cloud_is_wrong_and_says_so():
     [
         (lambda: kinds.perceptron(), [0.0, 0.0], np.eye(2)),
         (lambda: mk.Block(kinds.softmax(), kinds.perceptron()), [0.0, 0.0], np.eye(2)),
+        (lambda: mk.Bounded(mk.Block(kinds.softmax(), kinds.perceptron()), 2.0), [0.0, 0.0], np.eye(2)),
         (lambda: mk.Layered(kinds.softmax(lead=(2,))), [0.0, 0.0], np.eye(2)),
         (lambda: kinds.softmax(), [0.0], [[1.0]]),
     ],
