@@ -1,5 +1,7 @@
 """The velocity against dense loops in NumPy, and what it refuses."""
 
+import logging
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -89,6 +91,12 @@ def test_other_misuse_is_refused():
     rho, mu = mk.Empirical(kinds.softmax()), kinds.cloud()
     with pytest.raises(mk.Refused, match="rho must be a measure of heads"):
         mk.velocity(mu, mu)
+    batch = mk.Empirical(np.stack([mu.points] * 3), np.stack([mu.weights] * 3))
+    for x in (np.zeros((2, 4, 2)), np.zeros((4, 2)), np.zeros((3, 4, 1))):
+        with pytest.raises(mk.Refused, match=r"Queries x must have shape \(3, M, 2\)"):
+            mk.velocity(rho, batch, x)
+    with pytest.raises(mk.Refused, match=r"Queries x must have shape \(M, 2\)"):
+        mk.velocity(rho, mu, np.zeros((3, 4, 2)))
     with pytest.raises(mk.Refused, match=r"Queries x must have shape \(M, 2\); found \(4, 3\)"):
         mk.velocity(rho, mu, np.zeros((4, 3)))
     with pytest.raises(mk.Refused, match=r"found \(2,\)"):
@@ -106,3 +114,14 @@ def test_two_dtypes_are_refused_not_promoted():
     with pytest.raises(mk.Refused, match="found heads float32 and tokens float64"):
         mk.transport(single[0], mu, horizon=1.0, steps=2)
     assert mk.velocity(*single).dtype == jnp.float32
+
+
+def test_a_second_call_compiles_nothing(rho, caplog):
+    cloud = lambda seed: kinds.cloud(13, dim=3, seed=seed)  # noqa: E731
+    with caplog.at_level(logging.WARNING, logger="jax"), jax.log_compiles(True):
+        mk.velocity(rho, cloud(1))
+        assert "Compiling" in caplog.text
+        mu = cloud(2)
+        caplog.clear()
+        mk.velocity(rho, mu)
+    assert "Compiling" not in caplog.text

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -36,15 +37,26 @@ def velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: Exact | No
     heads = check_heads(rho)
     if isinstance(heads, Layered):
         raise Refused("The velocity needs the heads of one depth; pass `mk.Empirical(heads.layer(index), weights[index])`.")
+    check_fit(rho, mu)
     method = Exact() if method is None else method
     batched = mu.batch is not None
     points, weights = (mu.points, mu.weights) if batched else (mu.points[None], mu.weights[None])
-    queries = None if x is None else (jnp.asarray(x, points.dtype) if batched else jnp.asarray(x, points.dtype)[None])
-    if queries is not None and (queries.ndim != 3 or queries.shape[-1] != points.shape[-1]):
-        raise Refused(f"Queries x must have shape (M, {points.shape[-1]}); found {queries.shape[0 if batched else 1 :]}.")
-    check_fit(rho, mu)
-    out = field(heads, rho.weights, points, weights, method, queries)
+    queries = None if x is None else _queries(x, mu).reshape(points.shape[0], -1, points.shape[-1])
+    out = _field(heads, rho.weights, points, weights, method, queries)
     return out if batched else out[0]
+
+
+_field = eqx.filter_jit(field)
+"""Compiled once for each shape, also where the verb is called in a loop."""
+
+
+def _queries(x: Any, mu: Empirical) -> Array:
+    queries = jnp.asarray(x, mu.points.dtype)
+    *batch, _, dim = mu.points.shape
+    if queries.ndim != mu.points.ndim or queries.shape[-1] != dim or queries.shape[:-2] != tuple(batch):
+        wanted = ", ".join(str(axis) for axis in [*batch, "M", dim])
+        raise Refused(f"Queries x must have shape ({wanted}); found {queries.shape}.")
+    return queries
 
 
 def check_heads(rho: Empirical) -> Head:
@@ -57,6 +69,8 @@ def check_heads(rho: Empirical) -> Head:
 
 def check_fit(rho: Empirical, mu: Empirical) -> None:
     """Refuse heads and tokens of different dtype, or that the head map cannot join."""
+    if not isinstance(mu, Empirical):
+        raise Refused(f"Tokens must be a measure, as mk.Empirical(points); found {type(mu).__name__}.")
     points = mu.points
     if not hasattr(points, "ndim") or points.ndim != mu.weights.ndim + 1:
         raise Refused("Tokens must be points of R^d: `points` (N, d), or (n, N, d) for a batch with weights (n, N).")
