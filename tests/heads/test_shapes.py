@@ -22,10 +22,14 @@ Z = np.zeros
         (lambda: mk.Perceptron(Z((3, 2)), Z(3), Z((3, 1))), "weight and output of one shape"),
         (lambda: mk.Perceptron(Z(3), Z(3), Z(3)), r"`weight` must have shape \(H, d\)"),
         (lambda: mk.Block(kinds.softmax(3), kinds.perceptron(2)), "3 attention heads and 2 hidden units"),
-        (lambda: mk.Bounded(kinds.softmax(), 0.0), "`bound` must be positive; found 0.0"),
+        (lambda: mk.Bounded(kinds.softmax(), 0.0), "`bound` must be positive and finite; found 0.0"),
+        (lambda: mk.Bounded(kinds.softmax(), np.inf), "`bound` must be positive and finite; found inf"),
+        (lambda: mk.Bounded(kinds.softmax(), np.nan), "`bound` must be positive and finite; found nan"),
+        (lambda: mk.Bounded(kinds.softmax(), 1.0, np.inf), "`inner_bound` must be positive and finite"),
         (lambda: mk.Bounded(kinds.softmax(), 1.0, -1.0), "`inner_bound` must be positive"),
         (lambda: mk.Bounded(kinds.GaussianKernel(jnp.ones(2), jnp.ones(2)), 1.0), "does not say which of its fields are outputs"),
         (lambda: mk.Layered(mk.Perceptron(Z((3, 2)), Z(3), Z((3, 2)))), r"need arrays \(layers, H, ...\)"),
+        (lambda: mk.Empirical(mk.Layered(kinds.softmax(2, lead=(2,))), [0.5, 0.5]), r"weights \(layers, H\); found 1 axis"),
         (lambda: mk.Empirical(kinds.softmax(3), [0.5, 0.5]), "One weight an atom|must share"),
     ],
 )
@@ -36,6 +40,12 @@ def test_shapes_that_disagree_are_refused(call, message):
 
 def test_integers_become_floats():
     assert mk.Perceptron([[1, 2]], [0], [[1, 1]]).weight.dtype == jnp.float64
+
+
+def test_a_bound_is_a_float():
+    """A static field: an array there could not be compared, and would compile anew at every call."""
+    assert type(mk.Bounded(kinds.softmax(), np.float64(2)).bound) is float
+    assert mk.Bounded(kinds.softmax(), jnp.asarray(2.0), jnp.asarray(3.0)).inner_bound == 3.0
 
 
 def test_number_of_heads():

@@ -1,6 +1,7 @@
 """Heads whose outputs are bounded on all of Θ."""
 
 import dataclasses
+import math
 
 import equinox as eqx
 import jax
@@ -23,19 +24,19 @@ class Bounded(Head):
 
     Arguments:
         head: any batch whose kind names its `outputs` (Softmax: value; Perceptron: output; a Block: those of its parts).
-        bound: c > 0.  inner_bound: c > 0 for all other parameters, or None (unbounded).
+        bound: finite c > 0.  inner_bound: finite c > 0 for all other parameters, or None (unbounded).
 
     Source: mathematics, section 1.
     """
 
     head: Head
-    bound: float = eqx.field(static=True)
-    inner_bound: float | None = eqx.field(static=True, default=None)
+    bound: float = eqx.field(static=True, converter=float)
+    inner_bound: float | None = eqx.field(static=True, default=None, converter=lambda c: None if c is None else float(c))
 
     def __check_init__(self):
         for name, value in (("bound", self.bound), ("inner_bound", self.inner_bound)):
-            if value is not None and not value > 0:
-                raise Refused(f"`{name}` must be positive; found {value}.")
+            if value is not None and not 0 < value < math.inf:
+                raise Refused(f"`{name}` must be positive and finite; found {value}. Leave the head unwrapped for no bound.")
         _squash(self.head, self.bound, self.inner_bound)
 
     def map(self, x: Token, mu: Empirical) -> Token:

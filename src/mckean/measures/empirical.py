@@ -55,6 +55,8 @@ class Empirical(eqx.Module, Generic[Points]):
         axes = 1 if weights is None else np.ndim(weights)
         if weights is None:
             axes = getattr(points, "atom_axes", 1)
+        if getattr(points, "atom_axes", axes) > axes:
+            raise Refused(f"Layered heads need one probability vector a layer, weights (layers, H); found {axes} axis.")
         if axes not in (1, 2):
             raise Refused(f"Weights have one axis (atoms) or two (batch, atoms); found {axes} axes.")
         shapes = {leaf.shape[:axes] for leaf in leaves}
@@ -76,8 +78,7 @@ class Empirical(eqx.Module, Generic[Points]):
                 "A batch of measures (n, N, d) states weights (n, N)."
             )
         if normalize:
-            if not isinstance(weights, Tracer) and np.any(np.asarray(weights) < 0):
-                raise Refused(f"Weights must be non-negative; found {np.asarray(weights).min():.6g}.")
+            _refuse_negative(weights)  # before the sum that hides the sign
             weights = weights / jnp.sum(weights, axis=-1, keepdims=True)
         _refuse_bad_values(points, weights)
         self.points = points
@@ -139,6 +140,11 @@ def _as_float(leaf: Any) -> Array:
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.result_type(float))
 
 
+def _refuse_negative(weights: Array) -> None:
+    if not isinstance(weights, Tracer) and np.asarray(weights).min() < 0:
+        raise Refused(f"Weights must be non-negative; found {np.asarray(weights).min():.6g}.")
+
+
 def _refuse_bad_values(points: Any, weights: Array) -> None:
     leaves = jax.tree.leaves(points)
     if any(isinstance(leaf, Tracer) for leaf in [*leaves, weights]):
@@ -146,8 +152,7 @@ def _refuse_bad_values(points: Any, weights: Array) -> None:
     mass = np.asarray(weights)
     if not np.all(np.isfinite(mass)):
         raise Refused("Weights must be finite; found a weight that is not (with normalize=True: weights that sum to 0).")
-    if mass.min() < 0:
-        raise Refused(f"Weights must be non-negative; found {mass.min():.6g}.")
+    _refuse_negative(weights)
     total = mass.astype(np.float64).sum(axis=-1)
     worst = float(np.ravel(total)[np.argmax(np.abs(np.ravel(total) - 1))])
     if abs(worst - 1) > TOLERANCE.get(mass.dtype.name, 1e-2):
