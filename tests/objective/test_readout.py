@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mckean as mk
+from mckean.coupled.stepper import trained_part
 from tests.adjoint import cases
 
 # Sums to rounding.
@@ -30,6 +31,13 @@ def test_its_bias_is_zero_by_default_and_its_penalty_spares_it():
     readout = mk.Readout(jnp.asarray([[3.0, 4.0]]), ridge=0.5)
     assert readout.bias.shape == (1,)
     assert float(readout.penalty()) == 0.5 * 0.5 * 25
+
+
+def test_integers_become_floats():
+    readout = mk.Readout([[3, 4]], [0.5], trained=True)
+    assert readout.matrix.dtype == readout.bias.dtype == jnp.float64
+    assert float(readout.bias[0]) == 0.5
+    assert len(jax.tree.leaves(trained_part(readout))) == 2
 
 
 def test_a_drawn_readout_has_the_stated_variance():

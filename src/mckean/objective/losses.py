@@ -11,6 +11,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 
 from mckean._shapes import Array
 from mckean.errors import Refused
@@ -24,7 +26,8 @@ class SquaredError(eqx.Module):
     readout: Readout
 
     def __call__(self, mu: Empirical, target: Any) -> Array:
-        residual = self.readout(mu) - jnp.reshape(target, self.readout.bias.shape)
+        prediction = self.readout(mu)
+        residual = prediction - jnp.reshape(target, self.readout.bias.shape).astype(prediction.dtype)
         return 0.5 * jnp.sum(residual**2)
 
 
@@ -36,6 +39,23 @@ class CrossEntropy(eqx.Module):
     def __call__(self, mu: Empirical, target: Any) -> Array:
         scores = self.readout(mu)
         return jax.nn.logsumexp(scores) - scores[target]
+
+    def check_targets(self, targets: Any) -> None:
+        """Refuse targets that are not one class a prompt; out of range, JAX would take the nearest class without a word."""
+        classes = self.readout.bias.shape[0]
+        wanted = f"Cross-entropy needs one class a prompt, integers (n,) in 0 … {classes - 1}"
+        if not hasattr(targets, "dtype"):
+            raise Refused(f"{wanted}; found targets of type {type(targets).__name__}.")
+        if not jnp.issubdtype(targets.dtype, jnp.integer) or targets.ndim != 1:
+            raise Refused(
+                f"{wanted}; found {targets.dtype.name} targets of shape {targets.shape}. "
+                "Cast classes with .astype(int), and one-hot rows with .argmax(axis=1)."
+            )
+        if not isinstance(targets, Tracer):
+            given = np.asarray(targets)
+            wrong = given[(given < 0) | (given >= classes)]
+            if wrong.size:
+                raise Refused(f"{wanted}; found the class {wrong[0]}. Number the classes from 0, or give the readout more outputs.")
 
 
 class Potential(eqx.Module):

@@ -13,6 +13,7 @@ from mckean.errors import Refused
 from mckean.field.method import Exact
 from mckean.field.velocity import check_fit, check_heads
 from mckean.measures.empirical import Empirical, unchecked
+from mckean.objective.checks import as_targets, check_prompts, loss_struct
 from mckean.tokens import grid as grids
 from mckean.tokens.schemes import Scheme, find
 
@@ -22,8 +23,10 @@ class Problem(eqx.Module):
 
     Arguments:
         prompts: a batch, points (n, N, d) and weights (n, N); weight 0 pads. A single measure counts as one prompt.
-        targets: an array (n, ...) or a pytree of them (an `Empirical` batch for distances), or None.
-        loss: `loss(mu_T, target) -> scalar`, see `losses`. If it is an equinox module with a trained readout, `solve` moves that too.
+        targets: an array (n, ...) or a pytree of them (an `Empirical` batch for distances), or None. Floating targets take the dtype of
+            the tokens.
+        loss: `loss(mu_T, target) -> scalar`, see `losses`; one real number, or it is refused. A method `check_targets(targets)` of the loss
+            is called once, to refuse targets that it cannot have. If it is an equinox module with a trained readout, `solve` moves that too.
         horizon: T.  steps: L, depth steps (the largest number allowed, for "tsit5").  scheme: see `transport`.
         confinement: λ ≥ 0.  temperature: β ≥ 0, the noise of the training.
         method: how the field is evaluated; None chooses.  rtol, atol: of the adaptive scheme.
@@ -67,11 +70,12 @@ class Problem(eqx.Module):
         rtol: float = 1e-8,
         atol: float = 1e-10,
     ):
+        check_prompts(prompts)
+        dtype = prompts.points.dtype
+        targets = as_targets(targets, dtype)
         if prompts.batch is None:
             prompts = unchecked(prompts.points[None], prompts.weights[None])
-            targets = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], targets)
-        dtype = prompts.points.dtype
-        targets = jax.tree.map(jnp.asarray, targets)
+            targets = jax.tree.map(lambda leaf: leaf[None], targets)
         count = prompts.batch
         for leaf in jax.tree.leaves(targets):
             if leaf.ndim == 0 or leaf.shape[0] != count:
@@ -85,6 +89,10 @@ class Problem(eqx.Module):
             raise Refused(f"The number of depth steps must be at least 1; found steps={steps}.")
         if not callable(loss):
             raise Refused(f"`loss` must be a function of (mu_T, target); found {type(loss).__name__}.")
+        check_targets = getattr(loss, "check_targets", None)
+        if check_targets is not None:
+            check_targets(targets)
+        loss_struct(loss, prompts, targets)
         self.prompts, self.targets, self.loss = prompts, targets, loss
         self.horizon = jnp.asarray(horizon, dtype)
         self.confinement = jnp.asarray(confinement, dtype)
@@ -96,6 +104,11 @@ class Problem(eqx.Module):
     def size(self) -> int:
         """n, the number of prompts."""
         return self.prompts.weights.shape[0]
+
+    @property
+    def risk_dtype(self) -> Any:
+        """The dtype of the risk: that of the tokens, or a wider one of the loss."""
+        return loss_struct(self.loss, self.prompts, self.targets).dtype
 
     def check(self, rho: Empirical) -> None:
         """Refuse a head measure that does not fit the prompts or the depth steps."""

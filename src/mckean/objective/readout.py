@@ -21,7 +21,7 @@ class Readout(eqx.Module):
     r"""$R(\mu) = B \int \psi\, d\mu + c \in R^C$: linear in the measure, and exactly affine in ρ after one Euler step.
 
     Arguments:
-        matrix: B (C, m).  bias: c (C,), zero by default.
+        matrix: B (C, m); integers become floats.  bias: c (C,), zero by default.
         features: ψ: R^d → R^m of one token; the identity by default.
         trained: whether `solve` moves B and c together with ρ. That lies outside the theorems' hypotheses.
         ridge: κ ≥ 0 of its own term (κ/2)|B|², in force while it is trained.
@@ -50,7 +50,9 @@ class Readout(eqx.Module):
         trained: bool = False,
         ridge: float = 0.0,
     ):
-        self.matrix = jnp.asarray(matrix)
+        given = jnp.asarray(matrix)
+        # Integers would truncate the bias and never be trained.
+        self.matrix = given if jnp.issubdtype(given.dtype, jnp.floating) else given.astype(jnp.result_type(float))
         if self.matrix.ndim != 2:
             raise Refused(f"A readout's matrix must have shape (outputs, features); found {self.matrix.shape}.")
         outputs = self.matrix.shape[0]
