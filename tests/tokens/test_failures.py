@@ -39,6 +39,12 @@ def first_bad_step(x, h, scheme):
     raise AssertionError("it stayed finite")
 
 
+@pytest.mark.parametrize("scheme", ["rk4", "tsit5"])
+def test_no_depth_steps_are_refused(scheme):
+    with pytest.raises(mk.Refused, match="at least 1; found steps=0"):
+        mk.transport(mk.Empirical(kinds.softmax()), kinds.cloud(), horizon=1.0, steps=0, scheme=scheme)
+
+
 @pytest.fixture(scope="module")
 def square():
     return mk.Empirical(Square(jnp.ones(1)))
@@ -76,6 +82,11 @@ def test_tsit5_says_when_it_runs_out_of_steps(square):
     assert flow.result.code == "depth_step_limit"
     assert not flow.result.ok
     assert "Raise `steps`" in flow.result.message
+    reached = flow.result.where["t"]
+    assert reached == pytest.approx(0.5, abs=0.03)
+    assert f"t = {reached:.6g}" in flow.result.message
+    assert float(flow.times[-1]) == reached  # no step across the gap to the horizon
+    assert np.all(np.isfinite(flow.final.points))
     enough = mk.transport(square, mk.Empirical([[0.1], [2.0]]), horizon=0.4, steps=60, scheme="tsit5", save="last")
     assert enough.result.ok
     assert float(enough.final.points[1, 0]) == pytest.approx(10.0, rel=1e-6)

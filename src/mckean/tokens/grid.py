@@ -47,7 +47,8 @@ def adaptive(
     """The accepted steps of Tsit5 (diffrax, PI control) for a batch of clouds, padded to `most` with steps of length 0.
 
     One sequence of steps serves the whole batch; the error is the largest over prompts, tokens of positive weight and coordinates, so
-    that it depends neither on N nor on padding. Boundaries between layers are step ends. If `most` steps do not reach T, `overrun` is set.
+    that it depends neither on N nor on padding. Boundaries between layers are step ends. If `most` steps do not reach T, `overrun` is set
+    and the grid ends at the depth reached.
     """
     layered = isinstance(rho.points, Layered)
     layers = rho.points.layers if layered else 1
@@ -70,11 +71,14 @@ def adaptive(
         saveat=diffrax.SaveAt(t0=True, steps=True, fn=lambda t, y, args: None),
         stepsize_controller=control, max_steps=most, throw=False, adjoint=diffrax.RecursiveCheckpointAdjoint(),
     )  # fmt: skip
+    overrun = solution.result != diffrax.RESULTS.successful
     reached = solution.ts
-    times = jnp.where(jnp.isfinite(reached), jnp.minimum(reached, end), end) if reached is not None else end[None]
+    assert reached is not None
+    accepted = jnp.isfinite(reached)
+    last = jnp.where(overrun, jnp.max(jnp.where(accepted, reached, 0)), end)
+    times = jnp.where(accepted, jnp.minimum(reached, end), last)
     middle = 0.5 * (times[1:] + times[:-1])
     layer = jnp.clip(jnp.floor(middle / end * layers).astype(int), 0, layers - 1)
-    overrun = solution.result != diffrax.RESULTS.successful
     return Grid(times, layer, overrun)
 
 

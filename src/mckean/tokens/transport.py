@@ -66,6 +66,8 @@ def transport(
     table = find(scheme)
     if not np.isfinite(horizon) or horizon <= 0:
         raise Refused(f"`horizon` must be a positive depth T; found {horizon}.")
+    if steps < 1:
+        raise Refused(f"The number of depth steps must be at least 1; found steps={steps}.")
     method = Exact() if method is None else method
     batched = mu0.batch is not None
     x0, w = (mu0.points, mu0.weights) if batched else (mu0.points[None], mu0.weights[None])
@@ -173,7 +175,7 @@ def _result(first_bad: int, grid: grids.Grid, table: Scheme) -> Result:
     if table.adaptive and bool(grid.overrun):
         return Result(
             "depth_step_limit",
-            {"depth step": grid.steps},
+            {"t": float(grid.times[-1]), "depth step": grid.steps},
             "Raise `steps` or loosen `rtol`; a flow that blows up needs ever smaller steps.",
         )
     return Result()
