@@ -8,6 +8,7 @@ import pytest
 
 import mckean as mk
 from mckean.adjoint import particle_gradient
+from mckean.objective.evaluation import terminal
 from mckean.theory import identities
 from tests.adjoint import cases
 
@@ -80,3 +81,15 @@ def test_a_key_bias_has_no_gradient():
     assert cases.largest(gradient.key) >= 0.01
     same = particle_gradient(problem, cases.measure("softmax")).particles
     assert cases.distance(gradient.value, same.value) <= LIMIT
+
+
+def test_the_identities_hold_where_the_risk_has_been_learned_to_nearly_nothing():
+    problem, rho = cases.problem("heun"), cases.measure("block")
+    readout = mk.Readout(jnp.asarray([[1.0, 0.3], [-0.4, 0.9]]), jnp.asarray([0.2, -0.1]))
+    targets = jax.vmap(readout)(terminal(problem, rho)) + 1e-9
+    problem = eqx.tree_at(lambda p: (p.loss, p.targets), problem, (mk.losses.SquaredError(readout), targets))
+    defects = [identities.splitting(problem, rho), identities.permutation(problem, rho)]
+    assert max(defects) <= LIMIT
+    # Beside the risk itself the same rounding is large.
+    assert max(defects) * float(identities.magnitude(problem, rho)) > LIMIT * float(mk.risk(problem, rho))
+    assert identities.taylor(problem, rho, key=jax.random.key(0)) <= TAYLOR

@@ -19,7 +19,12 @@ from mckean.objective import Problem, Readout, losses
 from mckean.runs.config import Config
 from mckean.runs.datasets import Dataset, PromptSet, load
 from mckean.runs.embedding import embed, embedded_dim, with_copies
+from mckean.runs.magnitudes import check_magnitude
+from mckean.runs.reach import check_reach
 from mckean.training import Dynamics, Inertial, Langevin, Optax, schedules
+
+TOLERANCES = {"float64": (1e-8, 1e-10), "float32": (1e-4, 1e-6)}
+"""rtol and atol of adaptive steps: well above the rounding of the number format, below which no step is accepted."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,9 @@ def assemble(config: Config) -> Assembly:
     rho0 = Empirical(_cast(config, initial_heads(config, heads_key)))
     moved = with_copies(config, dataset)
     stepper = _stepper(config, problem if moved is dataset.train else _problem(config, dataset, moved, loss))
+    for carried in (stepper.problem, held_out):
+        if carried is not None:
+            check_reach(carried, rho0)
     facts = _facts(config, dataset, rho0)
     title = (
         f"{dataset.name}: {facts['prompts']:,} prompts of up to {facts['tokens_max']} tokens, {facts['heads']} heads, "
@@ -117,8 +125,12 @@ def _loss(config: Config, dataset: Dataset, key: Any) -> Any:
 def _problem(config: Config, dataset: Dataset, part: PromptSet, loss: Any) -> Problem:
     dtype = config.model.precision
     points = embed(config, dataset, part.points)
+    check_magnitude("The coordinates of the tokens", points, dtype)
+    if dataset.classes is None:
+        check_magnitude("The targets", part.targets, dtype)
     prompts = Empirical(jnp.asarray(points, dtype), jnp.asarray(part.weights, dtype), normalize=True)
     model, training = config.model, config.training
+    rtol, atol = TOLERANCES[model.precision]
     return Problem(
         prompts,
         _targets(config, dataset, part),
@@ -128,6 +140,8 @@ def _problem(config: Config, dataset: Dataset, part: PromptSet, loss: Any) -> Pr
         scheme=model.scheme,
         confinement=training.confinement,
         temperature=training.temperature,
+        rtol=rtol,
+        atol=atol,
     )
 
 

@@ -73,8 +73,9 @@ def start(
                 journal.say(outcome.header(name, assembly.facts, config.seed))
                 journal.say("Compiling, and checking the identities at the start.")
                 state = assembly.stepper.init(assembly.rho0, assembly.key)
-                check(job, state, step=0)
+                # The identities of numbers that are not finite mean nothing: the evaluation, which refuses those, comes first.
                 loop.first_evaluation(job, state)
+                check(job, state, step=0)
                 return state
 
             return _complete(job, begin)

@@ -158,10 +158,16 @@ def evaluate(job: Job, state: Any, *, step: int, s: float) -> Mapping[str, float
         if value is not None and not math.isfinite(value):
             raise LeftFinite(
                 f"Every evaluated number must be finite; {name} is {value} at training step {step} "
-                f"(s = {s:g}): lower training.step_size, or raise model.steps.",
+                f"(s = {s:g}): {_advice(step)}.",
                 {"training_step": step, "s": s, "quantity": name},
             )
     return evaluation
+
+
+def _advice(step: int) -> str:
+    if step == 0:
+        return "scale the data's numbers to the order of 1, lower model.horizon, or raise model.steps"
+    return "lower training.step_size, or raise model.steps"
 
 
 def _left_finite(job: Job, state: Any, step: int) -> LeftFinite:
@@ -171,7 +177,7 @@ def _left_finite(job: Job, state: Any, step: int) -> LeftFinite:
     place = first_non_finite(attempted)
     if not math.isfinite(risk):
         quantity = "risk"
-        what = f"the risk is {risk} though the heads are finite: the tokens left the finite numbers on their way"
+        what = f"the risk is {risk} though the heads are finite: the tokens left the finite numbers on their way, or did not reach the end"
         fix = "lower training.step_size, or raise model.steps"
     else:
         quantity = f"state{place}"

@@ -86,20 +86,39 @@ def _softmax(heads: Head) -> list[Softmax]:
 
 
 def splitting(problem: Problem, rho: Empirical) -> float:
-    """The risk when the first head and each prompt's first token are split into two atoms of half the mass; relative change."""
+    """The change of the risk when the first head and each prompt's first token are split into two atoms of half the mass.
+
+    Relative to `magnitude`; with adaptive steps, zero up to their tolerance.
+    """
     whole = risk(problem, rho)
     axis = rho.weights.ndim - 1
     heads = unchecked(jax.tree.map(lambda leaf: _twice(leaf, axis), rho.points), _halve(rho.weights))
     prompts = unchecked(_twice(problem.prompts.points, 1), _halve(problem.prompts.weights))
-    return _change(whole, risk(eqx.tree_at(lambda p: p.prompts, problem, prompts), heads))
+    return _change(problem, rho, whole, risk(eqx.tree_at(lambda p: p.prompts, problem, prompts), heads))
 
 
 def permutation(problem: Problem, rho: Empirical) -> float:
-    """The risk when heads and tokens are listed in reverse order; relative change."""
+    """The change of the risk when heads and tokens are listed in reverse order.
+
+    Relative to `magnitude`; with adaptive steps, zero up to their tolerance.
+    """
     axis = rho.weights.ndim - 1
     heads = jax.tree.map(lambda leaf: jnp.flip(leaf, axis), rho)
     prompts = jax.tree.map(lambda leaf: jnp.flip(leaf, 1), problem.prompts)
-    return _change(risk(problem, rho), risk(eqx.tree_at(lambda p: p.prompts, problem, prompts), heads))
+    return _change(problem, rho, risk(problem, rho), risk(eqx.tree_at(lambda p: p.prompts, problem, prompts), heads))
+
+
+def magnitude(problem: Problem, rho: Empirical) -> Array:
+    r"""The size of the numbers whose differences make the risk: the largest of the mean |ℓ| at μ_T, at μ_0 and at the mass at the origin.
+
+    Scores, targets and logarithms do not shrink with a risk that has been learned to 0, and their rounding does not either: a defect of the
+    risk is measured against this. A loss that is not finite at one of the other two measures leaves it out.
+    """
+    at_end = jnp.mean(jnp.abs(prompt_losses(problem, rho)))
+    prompts = problem.prompts
+    others = (prompts, unchecked(jnp.zeros_like(prompts.points), prompts.weights))
+    sizes = jnp.stack([jnp.mean(jnp.abs(jax.vmap(problem.loss)(mu, problem.targets))) for mu in others])
+    return jnp.maximum(at_end, jnp.max(jnp.where(jnp.isfinite(sizes), sizes, 0)))
 
 
 def _twice(leaf: Array, axis: int) -> Array:
@@ -111,8 +130,8 @@ def _halve(weights: Array) -> Array:
     return jnp.concatenate([half, half, weights[..., 1:]], axis=-1)
 
 
-def _change(before: Array, after: Array) -> float:
-    return float(jnp.abs(after - before) / jnp.maximum(jnp.abs(before), jnp.finfo(before.dtype).tiny))
+def _change(problem: Problem, rho: Empirical, before: Array, after: Array) -> float:
+    return float(jnp.abs(after - before) / jnp.maximum(magnitude(problem, rho), jnp.finfo(before.dtype).tiny))
 
 
 def costate(problem: Problem, rho: Empirical) -> float:
@@ -123,7 +142,7 @@ def costate(problem: Problem, rho: Empirical) -> float:
 
 
 def taylor(problem: Problem, rho: Empirical, *, key: Key, epsilon: float | None = None) -> float:
-    """The derivative of the risk in a random direction of the heads against differences, relative to |derivative| + |risk|.
+    """The derivative of the risk in a random direction of the heads against differences, relative to |derivative| + `magnitude`.
 
     Central differences at ε and ε/2, extrapolated: the defect is of order ε⁴ and eps/ε. How ε⁴ weighs depends on how sharp the trained flow is, so
     that without `epsilon` the least defect of ε = eps^{1/5}, an eighth and a 64th of it is given: a wrong derivative agrees with none of them.
@@ -140,7 +159,7 @@ def taylor(problem: Problem, rho: Empirical, *, key: Key, epsilon: float | None 
         return (at(width) - at(-width)) / (2 * width)
 
     gradient = _slope(problem, rho, direction)
-    size = jnp.maximum(jnp.abs(gradient) + jnp.abs(risk(problem, rho)), jnp.finfo(gradient.dtype).tiny)
+    size = jnp.maximum(jnp.abs(gradient) + magnitude(problem, rho), jnp.finfo(gradient.dtype).tiny)
     defects = [jnp.abs(gradient - (4 * difference(width / 2) - difference(width)) / 3) / size for width in widths]
     return float(jnp.min(jnp.stack(defects)))
 
