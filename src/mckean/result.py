@@ -12,6 +12,7 @@ CODES = {
     "depth_step_limit": "The adaptive scheme reached its limit of depth steps before the horizon.",
     "blow_up": "The covariance of the Gaussian solution blew up.",
     "nonfinite_risk": "The risk or its gradient left the finite numbers.",
+    "traced": "How the solve ended is not known inside a JAX transformation.",
     "stopped": "The solve was stopped and can be resumed.",
 }
 
@@ -28,7 +29,7 @@ class Result(eqx.Module):
 
     @property
     def ok(self) -> bool:
-        """Whether the solve reached its end."""
+        """Whether the solve is known to have reached its end."""
         return self.code == "successful"
 
     @property
@@ -39,7 +40,7 @@ class Result(eqx.Module):
         return " ".join(part for part in (text[:-1] + (f" at {place}." if place else "."), self.advice) if part)
 
     def raise_if_failed(self) -> None:
-        """Raise `NumericalFailure` unless the solve reached its end."""
+        """Raise `NumericalFailure` unless the solve is known to have reached its end."""
         if not self.ok:
             raise NumericalFailure(self.message)
 

@@ -8,6 +8,7 @@ import pytest
 
 import mckean as mk
 from mckean.adjoint import particle_gradient
+from mckean.adjoint.functional_gradient import _by_step
 from mckean.objective.evaluation import square_norm
 from tests.adjoint import cases
 
@@ -73,3 +74,21 @@ def test_chunks_of_prompts_change_nothing():
     for name in ("risk", "particles", "values", "costate", "cloud_points", "cloud_adjoints"):
         assert cases.distance(getattr(left, name), getattr(right, name)) <= LIMIT
     assert cases.distance(left(rho.points), right(rho.points)) <= LIMIT
+
+
+def test_evaluating_the_functional_gradient_is_a_program_of_one_size():
+    """Chunks of prompts are a loop, not copies of its body."""
+    rho = cases.measure("softmax")
+
+    def size(prompts):
+        cloud = mk.Empirical(np.zeros((prompts, 4, 2)), np.full((prompts, 4), 0.25))
+        loss = mk.losses.SquaredError(mk.Readout(jnp.ones((1, 2))))
+        problem = mk.Problem(cloud, np.zeros(prompts), loss, horizon=1.0, steps=1, scheme="euler", method=mk.Exact(block=8))
+        shape = (prompts, 1, 1, 4, 2)
+        blank = mk.FunctionalGradient(
+            problem, rho, jnp.zeros(()), rho.points, rho.weights, jnp.zeros((prompts, 2, 4, 2)), jnp.arange(2.0), jnp.zeros(1, int),
+            jnp.zeros(shape), jnp.zeros(shape), "discrete",
+        )  # fmt: skip
+        return str(jax.make_jaxpr(lambda heads: _by_step(blank, heads))(rho.points)).count("\n")
+
+    assert size(64) == size(8)

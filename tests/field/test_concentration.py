@@ -1,5 +1,6 @@
 """The effective sample size of attention."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -48,3 +49,24 @@ def test_the_attention_inside_a_kind(heads, kind):
     assert isinstance(part, kind)
     if part is not None and isinstance(heads(), mk.Bounded):
         assert np.max(np.abs(part.query)) <= 0.1
+
+
+def test_queries_are_taken_among_the_atoms_that_have_weight():
+    """200 atoms of which 70 have weight: a stride through all of them would meet few of those."""
+    x = np.random.default_rng(0).normal(size=(1, 200, 2))
+    w = np.zeros((1, 200))
+    w[0, :70] = 1 / 70
+    assert np.all(np.isfinite(effective_sample_size(kinds.softmax(), jnp.asarray(x), jnp.asarray(w))))
+
+
+def test_a_batch_is_sampled_and_its_memory_does_not_grow_with_it():
+    heads = kinds.softmax(16)
+
+    def memory(prompts):
+        shapes = [jax.ShapeDtypeStruct(shape, jnp.float64) for shape in ((prompts, 200, 2), (prompts, 200))]
+        compiled = jax.jit(lambda x, w: effective_sample_size(heads, x, w)).lower(*shapes).compile()
+        return compiled.out_info.shape, compiled.memory_analysis().temp_size_in_bytes
+
+    shape, size = memory(2000)
+    assert shape == (63, 16, 64)
+    assert size < 10e6  # 3.3 GB where all attention weights were held

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from mckean._shapes import Array
 from mckean.adjoint import continuous, discrete, terminal
 from mckean.adjoint.particles import as_density
-from mckean.adjoint.prompts import over_prompts
 from mckean.errors import Refused
 from mckean.field.reverse import pairing
 from mckean.heads.base import Head
@@ -18,6 +17,7 @@ from mckean.measures.empirical import Empirical
 from mckean.objective.evaluation import square_norm
 from mckean.objective.problem import Problem
 from mckean.tokens.integrate import integrate
+from mckean.tokens.prompts import over_prompts
 
 
 class FunctionalGradient(eqx.Module):
@@ -116,7 +116,7 @@ def _build(problem: Problem, rho: Empirical, adjoint: str) -> FunctionalGradient
         points, duals = (jnp.moveaxis(part, 2, 0) for part in kept)
         return sums, (losses, jnp.moveaxis(p, 1, 0), points, duals)
 
-    sums, (losses, p, points, duals) = over_prompts(body, problem, problem.chunk(rho.size))
+    sums, (losses, p, points, duals) = over_prompts(body, problem.data, problem.chunk(rho.size))
     losses = jnp.where(whole.overrun, jnp.nan, losses)
     blank = FunctionalGradient(
         problem, rho, jnp.mean(losses), None, jnp.zeros(()), p, whole.times, whole.layer, points, duals, adjoint
@@ -143,13 +143,12 @@ def _evaluate(g: FunctionalGradient, heads: Head) -> Array:
 def _by_step(g: FunctionalGradient, heads: Head) -> Array:
     """(1/n) Σ_prompts Σ_stages ⟨λ, φ_θ⟩ for each depth step (L, M)."""
     problem, w = g.problem, g.problem.prompts.weights
-    steps, count = g.layer.shape[0], problem.size
-    chunk = min(count, problem.chunk(heads.heads))
-    total = jnp.zeros((steps, heads.heads), w.dtype)
-    for first in range(0, count, chunk):
-        part = slice(first, min(first + chunk, count))
-        total = total + _pairings(heads, g.cloud_points[part], w[part], g.cloud_adjoints[part], problem.method)
-    return total / count
+
+    def body(points: Array, w: Array, duals: Array) -> tuple[Array, tuple[()]]:
+        return _pairings(heads, points, w, duals, problem.method), ()
+
+    total, _ = over_prompts(body, (g.cloud_points, w, g.cloud_adjoints), problem.chunk(heads.heads))
+    return total / problem.size
 
 
 def _pairings(heads: Head, points: Array, w: Array, duals: Array, method: Any) -> Array:

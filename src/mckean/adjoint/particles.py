@@ -8,11 +8,11 @@ import jax.numpy as jnp
 
 from mckean._shapes import Array
 from mckean.adjoint import discrete, terminal
-from mckean.adjoint.prompts import over_prompts
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
 from mckean.objective.problem import Problem
 from mckean.tokens.integrate import integrate
+from mckean.tokens.prompts import over_prompts
 
 
 class ParticleGradient(eqx.Module):
@@ -51,7 +51,7 @@ def particle_gradient(problem: Problem, rho: Empirical) -> ParticleGradient:
 
     # An adaptive grid is shared by the batch, so that the batch must not be cut.
     chunk = count if adaptive else problem.chunk(rho.size)
-    (by_head, by_mass, by_loss), (losses, before) = over_prompts(body, problem, chunk)
+    (by_head, by_mass, by_loss), (losses, before) = over_prompts(body, problem.data, chunk)
     by_head, by_mass, by_loss, before = jax.tree.map(lambda leaf: leaf / count, (by_head, by_mass, by_loss, before))
     by_head, by_mass = as_density(problem, rho, by_head), as_density(problem, rho, by_mass)
     particles = jax.tree.map(lambda g, theta: g + problem.confinement * theta, by_head, rho.points)

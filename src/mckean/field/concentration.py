@@ -14,7 +14,7 @@ from mckean.heads.block import Block
 from mckean.heads.bounded import Bounded
 from mckean.heads.softmax import Softmax
 
-HEADS, QUERIES = 16, 64
+PROMPTS, HEADS, QUERIES = 64, 16, 64
 
 
 def softmax_part(heads: Head) -> Softmax | None:
@@ -27,20 +27,34 @@ def softmax_part(heads: Head) -> Softmax | None:
 
 
 def effective_sample_size(heads: Head, x: Prompts, w: PromptMasses) -> Array | None:
-    """ESS (n, H', M') of up to 16 heads and 64 queries a cloud, evenly strided; +inf at queries of weight 0.
+    """ESS (n', H', M') of up to 64 clouds, 16 heads and 64 queries of positive weight, evenly strided; +inf at queries of weight 0.
 
-    None where no head attends. The sample is deterministic, and costs 64·16 of the N·H pairs of one evaluation of the field.
+    None where no head attends. The sample is deterministic; one head of one cloud is held at a time, so that memory is that of 64·N numbers.
     """
     part = softmax_part(heads)
     if part is None:
         return None
     some = jax.tree.map(lambda leaf: leaf[:: max(1, -(-leaf.shape[0] // HEADS))], part)
-    stride = max(1, -(-x.shape[1] // QUERIES))
+    stride = max(1, -(-x.shape[0] // PROMPTS))
 
-    def one(head: Softmax, points: Array, mass: Array) -> Array:
-        q, k = head.logit_factors(points[::stride], points)
-        p = attention.weights(q, k, mass)
-        return jnp.where(mass[::stride] > 0, 1 / jnp.sum(p * p, axis=1), jnp.inf)
+    def of_cloud(cloud: tuple[Array, Array]) -> Array:
+        points, mass = cloud
+        index = _some_queries(mass)
 
-    over_heads = jax.vmap(one, in_axes=(0, None, None))
-    return jax.vmap(over_heads, in_axes=(None, 0, 0))(some, x, w)
+        def of_head(head: Softmax) -> Array:
+            q, k = head.logit_factors(points[index], points)
+            p = attention.weights(q, k, mass)
+            return jnp.where(mass[index] > 0, 1 / jnp.sum(p * p, axis=1), jnp.inf)
+
+        return jax.lax.map(of_head, some)
+
+    return jax.lax.map(of_cloud, (x[::stride], w[::stride]))
+
+
+def _some_queries(mass: Array) -> Array:
+    """Indices of up to 64 atoms, of positive weight as far as there are enough of them."""
+    most = min(QUERIES, mass.shape[0])
+    first = jnp.argsort(mass <= 0)  # stable: atoms of positive weight in their order, then the others
+    count = jnp.sum(mass > 0)
+    each = jnp.arange(most)
+    return first[jnp.where(count >= most, each * count // most, each)]

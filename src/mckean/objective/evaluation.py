@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from mckean._shapes import Array
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.objective.problem import Problem
-from mckean.tokens import grid as grids
 from mckean.tokens.integrate import integrate
+from mckean.tokens.prompts import over_prompts
 
 
 def risk(problem: Problem, rho: Empirical) -> Array:
@@ -36,24 +36,17 @@ def prompt_losses(problem: Problem, rho: Empirical) -> Array:
 def terminal(problem: Problem, rho: Empirical) -> Empirical:
     """The terminal measures μ_T^{(i)}, a batch (n, N, d)."""
     prompts = problem.prompts
+    grid = problem.grid(rho, prompts.points, prompts.weights)
+
+    def body(x0: Array, w: Array) -> tuple[tuple[()], Array]:
+        x, _, _ = integrate(rho, x0, w, grid, problem.scheme, problem.method, checkpoint=True)
+        return (), x
+
+    _, x = over_prompts(body, (prompts.points, prompts.weights), problem.chunk(rho.size))
     if problem.scheme.adaptive:
-        grid = problem.grid(rho, prompts.points, prompts.weights)
-        x = _carry(problem, rho, grid, prompts.points, prompts.weights)
         # A grid that did not reach T has no terminal measure to offer.
         x = jnp.where(grid.overrun, jnp.nan, x)
-        return unchecked(x, prompts.weights)
-    grid = problem.grid(rho, prompts.points, prompts.weights)
-    chunk = problem.chunk(rho.size)
-    if chunk >= problem.size:
-        return unchecked(_carry(problem, rho, grid, prompts.points, prompts.weights), prompts.weights)
-    one = lambda pair: _carry(problem, rho, grid, pair[0][None], pair[1][None])[0]  # noqa: E731
-    x = jax.lax.map(one, (prompts.points, prompts.weights), batch_size=chunk)
     return unchecked(x, prompts.weights)
-
-
-def _carry(problem: Problem, rho: Empirical, grid: grids.Grid, x0: Array, w: Array) -> Array:
-    x, _, _ = integrate(rho, x0, w, grid, problem.scheme, problem.method, checkpoint=True)
-    return x
 
 
 @eqx.filter_jit

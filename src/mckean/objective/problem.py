@@ -15,6 +15,7 @@ from mckean.field.velocity import check_fit, check_heads
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.objective.checks import as_targets, check_prompts, loss_struct
 from mckean.tokens import grid as grids
+from mckean.tokens.prompts import chunk_size
 from mckean.tokens.schemes import Scheme, find
 
 
@@ -135,8 +136,11 @@ class Problem(eqx.Module):
             lambda p: (p.prompts, p.targets), self, (prompts, targets), is_leaf=lambda leaf: leaf is None
         )
 
+    @property
+    def data(self) -> tuple[Array, Array, Any]:
+        """Points (n, N, d), weights (n, N) and targets: all that has an axis of prompts."""
+        return self.prompts.points, self.prompts.weights, self.targets
+
     def chunk(self, heads: int) -> int:
-        """How many prompts are carried together: enough to fill a block of the field, few enough to bound memory."""
-        tokens = self.prompts.weights.shape[1]
-        tile = min(tokens, self.method.tile or tokens)
-        return max(1, min(self.size, 4 * self.method.block // max(tokens * tile, 1)))
+        """How many prompts are carried together."""
+        return chunk_size(self.method, *self.prompts.weights.shape)

@@ -1,8 +1,8 @@
 """The token dynamics through depth: ∂_t μ + ∇·(μ V_{ρ,μ}) = 0.
 
 `transport` is the verb and `Flow` its result. `schemes` holds the Runge–Kutta tables, `grid` the depth grid (fixed, or the accepted steps
-of the adaptive scheme), `integrate` the loop over depth that everything else (risk, adjoint) shares. `gaussian_transport` is the exact
-solution for Gaussian tokens.
+of the adaptive scheme), `integrate` the loop over depth and `prompts` that over chunks of prompts, which everything else (risk, adjoint)
+shares; `saving` says what a flow keeps, `verdict` how it ended. `gaussian_transport` is the exact solution for Gaussian tokens.
 """
 
 from mckean.tokens.flow import Flow

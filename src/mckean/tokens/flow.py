@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+from jax.core import Tracer
 
 from mckean._shapes import Array
 from mckean.errors import Refused
@@ -44,8 +45,9 @@ class Flow(eqx.Module):
         """The flow on a few lines: what was solved, sizes, dtype, effective sample size, warnings."""
         stats, shape = self.stats, self.final.points.shape
         prompts = f"{shape[0]} prompts of " if len(shape) == 3 else ""
+        end = "T" if isinstance(self.times, Tracer) else f"{float(self.times[-1]):g}"
         lines = [
-            f"Flow: {prompts}{shape[-2]} tokens in R^{shape[-1]}, t from 0 to {float(self.times[-1]):g}, {self.final.points.dtype.name}",
+            f"Flow: {prompts}{shape[-2]} tokens in R^{shape[-1]}, t from 0 to {end}, {self.final.points.dtype.name}",
             f"  {stats['scheme']}, {stats['steps']} depth steps, {stats['evaluations']} evaluations of the field, {stats['heads']} heads",
             f"  saved {len(self.times)} depths; result: {self.result.message}",
         ]
