@@ -99,20 +99,68 @@ def _at_step(state, step):
     return eqx.tree_at(lambda s: s.step, state, step)
 
 
-def test_a_run_that_leaves_the_finite_numbers_ends_at_the_last_good_state():
+@pytest.mark.parametrize("observe", [None, lambda rho: rho.mean().weight], ids=["one chunk", "a chunk a step"])
+def test_a_run_that_leaves_the_finite_numbers_ends_at_the_last_state_with_a_risk(observe):
+    """The heads of training step 2 are finite and their risk is not."""
     wild = mk.Perceptron(jnp.ones((2, 2)), jnp.zeros(2), jnp.ones((2, 2)), activation=jnp.square)
     problem = mk.Problem(
         cases.prompts(), np.zeros((2, 3)), mk.losses.SquaredError(cases.readout()), horizon=1.0, steps=2, scheme="euler"
     )
-    solution = _solve(problem, mk.Empirical(wild), steps=30, step_size=1.0)
+    solution = _solve(problem, mk.Empirical(wild), steps=30, step_size=1.0, observe=observe)
     assert solution.result.code == "nonfinite_risk"
     done = solution.stats["steps"]
     assert 0 < done < 30
-    assert solution.result.where == {"s": pytest.approx(done), "training step": done}
+    assert solution.result.where == {"s": pytest.approx(done + 1), "training step": done + 1}
+    assert int(solution.state.step) == done
+    assert np.isfinite(float(mk.risk(solution.problem, solution.rho)))
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(solution.rho))
-    assert solution.times.shape == (done + 1,)
+    assert np.allclose(solution.times, np.arange(done + 1))
+    assert np.all(np.isfinite(solution.risk))
+    assert solution.risk.shape == solution.temperature.shape == (done + 1,)
+    assert observe is None or solution.observed.shape == (done + 1, 2)
     with pytest.raises(mk.NumericalFailure, match="step_size"):
         solution.result.raise_if_failed()
+
+
+def test_heads_whose_last_risk_is_not_finite_are_not_given():
+    """The last state's risk is looked at only after the loop."""
+    wild = mk.Perceptron(jnp.ones((2, 2)), jnp.zeros(2), jnp.ones((2, 2)), activation=jnp.square)
+    problem = mk.Problem(
+        cases.prompts(), np.zeros((2, 3)), mk.losses.SquaredError(cases.readout()), horizon=1.0, steps=2, scheme="euler"
+    )
+    solution = _solve(problem, mk.Empirical(wild), steps=2, step_size=1.0)
+    assert solution.result.where["training step"] == 2
+    assert solution.stats["steps"] == 1
+    assert np.isfinite(float(solution.risk[-1]))
+
+
+def test_a_start_without_a_finite_risk_is_given_back():
+    wild = mk.Perceptron(jnp.full((2, 2), 1e90), jnp.zeros(2), jnp.full((2, 2), 1e90), activation=jnp.square)
+    problem = mk.Problem(
+        cases.prompts(), np.zeros((2, 3)), mk.losses.SquaredError(cases.readout()), horizon=1.0, steps=2, scheme="euler"
+    )
+    solution = _solve(problem, mk.Empirical(wild), steps=2, step_size=1.0)
+    assert solution.result.where["training step"] == 0
+    assert solution.times.shape == (1,)
+
+
+@pytest.mark.parametrize("readout", [jnp.float32, jnp.float64])
+@pytest.mark.parametrize("dynamics", [mk.Langevin(), mk.Inertial()], ids=["langevin", "inertial"])
+def test_a_readout_of_another_dtype_is_trained_in_its_own(readout, dynamics):
+    """Tokens and heads in the one precision, readout and targets in the other; the risk is in the wider."""
+    other = jnp.float64 if readout == jnp.float32 else jnp.float32
+    cast = lambda tree, dtype: jax.tree.map(lambda leaf: leaf.astype(dtype), tree)  # noqa: E731
+    with jax.numpy_dtype_promotion("standard"):
+        loss = mk.losses.SquaredError(cast(cases.readout(trained=True, ridge=0.1), readout))
+        problem = mk.Problem(
+            cast(cases.prompts(), other), np.ones((2, 3)), loss, horizon=1.0, steps=2, scheme="euler", confinement=0.1
+        )
+        solution = _solve(problem, cast(cases.measure("softmax"), other), steps=3, dynamics=dynamics)
+    assert solution.result.ok
+    assert solution.risk.dtype == jnp.float64
+    assert solution.problem.loss.readout.matrix.dtype == readout
+    assert solution.rho.points.query.dtype == other
+    assert float(solution.risk[-1]) < float(solution.risk[0])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mckean as mk
-from mckean.coupled.stepper import trained_part
+from mckean.coupled.trained import trained_part
 from tests.adjoint import cases
 
 # Sums to rounding.

@@ -76,3 +76,14 @@ def test_schedules_start_at_one_and_end_at_their_final_factor():
 def test_bad_schedules_are_refused(name, final):
     with pytest.raises(mk.Refused, match="final factor"):
         getattr(mk.schedules, name)(final)
+
+
+def test_schedules_with_the_same_number_are_equal():
+    """They are static arguments of the compiled step: another object would compile it again."""
+    for make in (mk.schedules.linear, mk.schedules.exponential, mk.schedules.cosine):
+        assert make(0.5) == make(0.5)
+        assert hash(make(0.5)) == hash(make(0.5))
+        assert make(0.5) != make(0.25)
+    assert mk.schedules.linear(0.5) != mk.schedules.cosine(0.5)
+    with pytest.raises(mk.Refused, match="finite"):
+        mk.schedules.linear(np.nan)

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from mckean._shapes import Key
 from mckean.coupled.solution import Solution
-from mckean.coupled.stepper import CHUNK, State, Stepper, trained_part
+from mckean.coupled.stepper import CHUNK, State, Stepper
+from mckean.coupled.trained import trained_part
 from mckean.errors import Refused
 from mckean.measures.empirical import Empirical
 from mckean.objective.evaluation import risk
@@ -48,7 +49,8 @@ def solve(
         observe: a function of ρ, recorded at s = 0, after every `every` steps and at the end (statistics, not paths).
         state: go on from a `Solution.state`.
 
-    Gives a `Solution`; a risk or gradient that leaves the finite numbers ends it at the last good state, and `.result` says where.
+    Gives a `Solution`. A risk or gradient that leaves the finite numbers ends it: `.result` says at which training step, and the solution
+    is that of the last step whose risk was finite.
     Source: mathematics, sections 2–4; Theorems 7.1 and 9.1.
 
     >>> import jax, jax.numpy as jnp, mckean as mk
@@ -73,31 +75,41 @@ def solve(
         annealing=annealing,
         readout_rate=readout_rate,
     )
-    state = stepper.init(rho0, key) if state is None else state
-    start = int(state.step)
+    here = stepper.init(rho0, key) if state is None else state
+    start = int(here.step)
+    good = here
     records: list[dict[str, Any]] = []
-    observed = [] if observe is None else [observe(state.rho)]
+    observed = [] if observe is None else [(start, observe(here.rho))]
     result = Result()
     stride = min(CHUNK, every if observe is not None else CHUNK)
-    while int(state.step) - start < steps:
-        done = int(state.step) - start
+    while int(here.step) - start < steps:
+        done = int(here.step) - start
         target = min(steps, (done // every + 1) * every) if observe is not None else steps
-        state, record = stepper.advance(state, min(stride, target - done))
+        here, record = stepper.advance(here, min(stride, target - done))
+        good = good if record["last_good"] is None else record["last_good"]
         records.append(record)
         if not bool(record["finite"]):
-            result = _nonfinite(state)
+            result = _nonfinite(here)
             break
-        if observe is not None and int(state.step) - start == target:
-            observed.append(observe(state.rho))
-    final = stepper.at(state)
-    end_risk = risk(final, state.rho)
+        if observe is not None and int(here.step) - start == target:
+            observed.append((int(here.step), observe(here.rho)))
+    end_risk = risk(stepper.at(here), here.rho)
     if result.ok and not bool(jnp.isfinite(end_risk)):
-        result = _nonfinite(state)
-    join = lambda name, last: jnp.concatenate([*(r[name] for r in records), jnp.asarray(last)[None]])  # noqa: E731
-    temperature = problem.temperature * stepper.annealing(stepper.fraction(state.step))
+        result = _nonfinite(here)
+    if not result.ok:
+        # The state that was stopped at may itself have no finite risk; what came after the last good one is left out.
+        here, end_risk = good, risk(stepper.at(good), good.rho)
+    final, kept = stepper.at(here), int(here.step) - start
+    seen = [value for at, value in observed if at <= int(here.step)]
+
+    def join(name: str, last: Any) -> Any:
+        end = jnp.asarray(last)[None]
+        return jnp.concatenate([jnp.concatenate([*(record[name] for record in records), end])[:kept], end])
+
+    temperature = problem.temperature * stepper.annealing(stepper.fraction(here.step))
     stats = {
         "heads": rho0.size,
-        "steps": int(state.step) - start,
+        "steps": int(here.step) - start,
         "dynamics": type(dynamics).__name__,
         "prompts": problem.size,
         "tokens": problem.prompts.size,
@@ -105,14 +117,14 @@ def solve(
         "outside": _outside(problem, stepper),
     }
     return Solution(
-        state.rho,
+        here.rho,
         rho0,
-        join("time", state.time),
+        join("time", here.time),
         join("risk", end_risk),
         join("temperature", temperature),
-        jax.tree.map(lambda *leaves: jnp.stack(leaves), *observed) if observed else None,
+        jax.tree.map(lambda *leaves: jnp.stack(leaves), *seen) if seen else None,
         final,
-        state,
+        here,
         stats,
         result,
     )

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from mckean._shapes import Array, Key
-from mckean.adjoint.particles import ParticleGradient, particle_gradient
+from mckean.adjoint.particles import particle_gradient
+from mckean.coupled.trained import move, trained_part
 from mckean.errors import Refused
 from mckean.measures.empirical import Empirical
 from mckean.objective.problem import Problem
-from mckean.objective.readout import Readout
 from mckean.training.dynamics import Dynamics
 from mckean.training.schedules import Schedule, constant
 
@@ -92,18 +92,20 @@ class Stepper(eqx.Module):
             rho0, self.problem.loss, self.dynamics.init(rho0.points), self.dynamics.init(moving), jnp.zeros((), jnp.int32), zero, key
         )
 
-    def advance(self, state: State, steps: int) -> tuple[State, dict[str, Array]]:
-        """Up to `steps` training steps (at most 64 a call), stopping before a step whose gradient is not finite.
+    def advance(self, state: State, steps: int) -> tuple[State, dict[str, Any]]:
+        """Up to `steps` training steps (at most 64 a call), stopping before a step that cannot be done.
 
         Gives the state and records of the steps done: `risk` (data term at the start of the step, on its minibatch), `time` s,
-        `temperature`, each (steps,), and `finite` (): whether all were. Compiled once, whatever `steps`.
+        `temperature`, each (steps,), and `finite` (): whether all were. A state that was stopped at may have a risk that is not finite
+        itself; `last_good` is the last state here whose risk was looked at and finite (the start of a step), or None if none was.
+        Compiled once, whatever `steps`.
         """
         if not 0 <= steps <= CHUNK:
             raise Refused(f"`advance` does at most {CHUNK} training steps a call; found {steps}.")
-        state, done, risk, time, temperature, finite = _advance(self, state, jnp.asarray(steps))
+        state, good, known, done, risk, time, temperature, finite = _advance(self, state, jnp.asarray(steps))
         count = int(done)
         records = {"risk": risk[:count], "time": time[:count], "temperature": temperature[:count], "finite": finite}
-        return state, records
+        return state, {**records, "last_good": good if bool(known) else None}
 
     def at(self, state: State) -> Problem:
         """The problem with the state's readout."""
@@ -114,58 +116,37 @@ class Stepper(eqx.Module):
         return jnp.minimum(step.astype(self.total.dtype) / self.total, 1.0)
 
 
-def trained_part(loss: Any) -> Any:
-    """The arrays of a loss that training moves: those of its trained readouts; None elsewhere."""
-    is_readout = lambda leaf: isinstance(leaf, Readout)  # noqa: E731
-
-    def pick(leaf: Any) -> Any:
-        if is_readout(leaf) and leaf.trained:
-            return eqx.filter(leaf, eqx.is_inexact_array)
-        return None
-
-    return jax.tree.map(pick, loss, is_leaf=is_readout)
-
-
-def with_trained(loss: Any, moved: Any) -> Any:
-    """The loss with its trained arrays replaced."""
-    is_readout = lambda leaf: isinstance(leaf, Readout)  # noqa: E731
-    return jax.tree.map(
-        lambda leaf, new: eqx.combine(new, leaf) if is_readout(leaf) and leaf.trained else leaf,
-        loss,
-        moved,
-        is_leaf=is_readout,
-    )
-
-
 @eqx.filter_jit
 def _advance(stepper: Stepper, state: State, steps: Array):
-    dtype = state.time.dtype
-    blank = jnp.full((CHUNK,), jnp.nan, dtype)
+    blank = jnp.full((CHUNK,), jnp.nan, state.time.dtype)
+    blank_risk = blank.astype(stepper.problem.risk_dtype)
+    arrays, static = eqx.partition(state, eqx.is_array)
 
     def going(carry):
-        _, done, *_, finite = carry
+        *_, done, _, _, _, finite = carry
         return (done < steps) & finite
 
     def body(carry):
-        state, done, risk, time, temperature, _ = carry
-        moved, record = step(stepper, state)
-        finite = record["finite"]
+        here, good, known, done, risk, time, temperature, _ = carry
+        moved, record = step(stepper, eqx.combine(here, static))
+        finite, looked_at = record["finite"], jnp.isfinite(record["risk"])
         # A step that cannot be done leaves the state before it.
-        state = jax.tree.map(lambda new, old: jnp.where(finite, new, old) if _is_plain(new) else new, moved, state)
+        after = _where(finite, eqx.filter(moved, eqx.is_array), here)
+        good = _where(looked_at, here, good)
         risk = risk.at[done].set(record["risk"])
         time = time.at[done].set(record["time"])
         temperature = temperature.at[done].set(record["temperature"])
-        return state, done + finite.astype(done.dtype), risk, time, temperature, finite
+        return after, good, known | looked_at, done + finite.astype(done.dtype), risk, time, temperature, finite
 
-    arrays, static = eqx.partition(state, eqx.is_array)
+    no, yes = jnp.asarray(False), jnp.asarray(True)
+    start = (arrays, arrays, no, jnp.zeros((), jnp.int32), blank_risk, blank, blank, yes)
+    arrays, good, *rest = jax.lax.while_loop(going, body, start)
+    return eqx.combine(arrays, static), eqx.combine(good, static), *rest
 
-    def body_arrays(carry):
-        out = body((eqx.combine(carry[0], static), *carry[1:]))
-        return (eqx.filter(out[0], eqx.is_array), *out[1:])
 
-    start = (arrays, jnp.zeros((), jnp.int32), blank, blank, blank, jnp.asarray(True))
-    arrays, done, risk, time, temperature, finite = jax.lax.while_loop(going, body_arrays, start)
-    return eqx.combine(arrays, static), done, risk, time, temperature, finite
+def _where(condition: Array, yes: Any, no: Any) -> Any:
+    """The one tree or the other; keys of random numbers do not change in a step."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b) if _is_plain(a) else a, yes, no)
 
 
 def _is_plain(leaf: Any) -> bool:
@@ -183,7 +164,9 @@ def step(stepper: Stepper, state: State) -> tuple[State, dict[str, Array]]:
     h = stepper.step_size * stepper.step_decay(u)
     beta = problem.temperature * stepper.annealing(u)
     theta, memory = stepper.dynamics.update(state.rho.points, state.memory, gradient.particles, h, beta, noise)
-    loss, readout_memory = _move_readout(stepper, state, gradient, h, readout_noise)
+    loss, readout_memory = move(
+        stepper.dynamics, state.loss, state.readout_memory, gradient.loss, stepper.readout_rate * h, readout_noise
+    )
     finite = jnp.isfinite(gradient.risk)
     for leaf in jax.tree.leaves((theta, trained_part(loss))):
         finite = finite & jnp.all(jnp.isfinite(leaf))
@@ -200,21 +183,3 @@ def minibatch(stepper: Stepper, state: State) -> Array:
     epoch, place = state.step // per_epoch, state.step % per_epoch
     shuffle = jax.random.permutation(jax.random.fold_in(jax.random.fold_in(state.key, 2**31 - 1), epoch), size)
     return jax.lax.dynamic_slice_in_dim(shuffle, place * batch, batch)
-
-
-def _move_readout(stepper: Stepper, state: State, gradient: ParticleGradient, h: Array, key: Key) -> tuple[Any, Any]:
-    moving = trained_part(state.loss)
-    if not jax.tree.leaves(moving):
-        return state.loss, state.readout_memory
-    is_readout = lambda leaf: isinstance(leaf, Readout)  # noqa: E731
-    drift = jax.tree.map(
-        lambda readout, slope: eqx.tree_at(lambda s: s.matrix, slope, slope.matrix + readout.ridge * readout.matrix)
-        if is_readout(readout) and readout.trained
-        else None,
-        state.loss,
-        gradient.loss,
-        is_leaf=is_readout,
-    )
-    cold = jnp.zeros((), h.dtype)
-    moved, memory = stepper.dynamics.update(moving, state.readout_memory, drift, stepper.readout_rate * h, cold, key)
-    return with_trained(state.loss, moved), memory
