@@ -9,17 +9,36 @@ import pytest
 from scipy.stats import binomtest
 
 from mckean.errors import StorageFailure
-from mckean.report import palette, selection, words
+from mckean.report import palette, schema, selection, verdict, words
 from mckean.report.arrays import Flow
 from mckean.report.intervals import wilson
 from mckean.report.metrics import read_metrics
 from mckean.report.moving import ABSENT, LEVELS, payload
+from tests.report import fabricate
 
 
 @pytest.mark.parametrize(("right", "size"), [(438, 450), (0, 10), (10, 10), (1, 3)])
 def test_wilson_agrees_with_scipy(right: int, size: int) -> None:
     known = binomtest(right, size).proportion_ci(method="wilson")
     assert wilson(right / size, size) == pytest.approx((known.low, known.high), abs=1e-12)
+
+
+def test_wilson_holds_the_share_also_after_rounding() -> None:
+    for size in range(1, 200):
+        for share in (0.0, 1 - 1 / size, 1.0):
+            low, high = wilson(share, size)
+            assert low <= share <= high
+
+
+def test_losses_are_not_compared_as_accuracies() -> None:
+    paired = {"against": "readout", "better": 3, "worse": 1, "difference": 0.25, "interval": [0.1, 0.4], "p_value": 0.01}
+    failed = {"name": "hidden-units", "label": "the flow with attention off", "failed": "It left the finite numbers."}
+    made = fabricate.summary(np.random.default_rng(0), None, trust="trusted", title="a run", layered=False, dim=3)
+    document = made | {"accuracy": None, "paired": [paired | {"test": "paired t"}], "baselines": [failed]}
+    first, second = verdict.comparisons(schema.parse(schema.Summary, document, "summary.json"))
+    assert "It is lower by 0.250 in the mean (95 % interval 0.100 to 0.400; paired t, p = 0.01): this run is better." in first
+    assert "accuracy" not in first
+    assert second == "There is no comparison with the flow with attention off, which failed: It left the finite numbers."
 
 
 def test_wilson_of_nothing_is_everything() -> None:

@@ -9,19 +9,9 @@ import numpy as np
 import pytest
 
 from mckean.errors import Refused
-from mckean.runs import loading
 from mckean.runs.assemble import assemble
-from mckean.runs.config import Config
 from mckean.runs.selfcheck import selfcheck
-
-SMALL = ("data.held_out=0.25", "model.dim=3", "model.heads=8", "model.key_dim=2", "model.steps=3", "training.steps=2")
-
-
-def config(tmp_path: Path, *overrides: str, size: float = 1.0, targets: object = None) -> Config:
-    points = np.random.default_rng(0).normal(size=(12, 5, 2)) * size
-    np.savez(tmp_path / "mine.npz", points=points, targets=np.arange(12) % 2 if targets is None else targets)  # type: ignore[arg-type]
-    (tmp_path / "mine.toml").write_text('[data]\nname = "mine.npz"\n')
-    return loading.load(str(tmp_path / "mine.toml"), (*SMALL, *overrides))
+from tests.runs.small import config
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
@@ -44,4 +34,8 @@ def test_data_whose_squares_overflow_is_refused(tmp_path: Path, precision: str, 
     with pytest.raises(Refused, match=r"coordinates of the tokens must be at most .* scale the data"):
         assemble(config(tmp_path, f"model.precision={precision}", size=size))
     with pytest.raises(Refused, match=r"targets must be at most .* scale the data"):
-        assemble(config(tmp_path, f"model.precision={precision}", "readout.loss=squared-error", targets=np.linspace(1.0, 2.0, 12) * size))
+        assemble(
+            config(
+                tmp_path, f"model.precision={precision}", "readout.loss=squared-error", targets=np.linspace(1.0, 2.0, 12) * size
+            )
+        )

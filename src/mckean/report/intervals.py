@@ -16,4 +16,5 @@ def wilson(share: float, size: int) -> tuple[float, float]:
     middle = share + z2 / (2 * size)
     half = Z95 * math.sqrt(max(share * (1 - share), 0.0) / size + z2 / (4 * size * size))
     scale = 1 + z2 / size
-    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
+    # Between the share and the ends of [0, 1] also after rounding: at a share of 0 or 1 the interval ends there.
+    return min(share, max(0.0, (middle - half) / scale)), max(share, min(1.0, (middle + half) / scale))

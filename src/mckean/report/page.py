@@ -64,7 +64,7 @@ def render(record: Record, drawn: list[Plate], *, animate: bool) -> str:
         tiles=verdict.tiles(record),
         rows=problem.rows(record),
         departures=problem.departures(record),
-        comparisons=[verdict.comparison(paired, record.summary) for paired in record.summary.paired] if record.summary else [],
+        comparisons=verdict.comparisons(record.summary) if record.summary else [],
         sections={name: [_shown(plate) for plate in drawn if plate.section == name] for name in _sections(drawn)},
         moving=moving,
         files=_files(record, drawn),

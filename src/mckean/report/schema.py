@@ -91,13 +91,14 @@ class Accuracy(Frozen):
 class Baseline(Frozen):
     name: str
     label: str
+    failed: str | None = None
     train_accuracy: float | None = None
     test_accuracy: float | None = None
     held_out_risk: float | None = None
 
 
 class Paired(Frozen):
-    """A comparison prompt by prompt: `better` counts prompts that the run has right and the other wrong."""
+    """A comparison prompt by prompt: `better` counts prompts that the run has right and the other wrong, or of the lower loss."""
 
     against: str
     better: int

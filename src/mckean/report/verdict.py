@@ -85,16 +85,31 @@ def _accuracy(summary: Summary, share: float) -> Tile:
     return Tile("held-out accuracy", percent(share), note)
 
 
+def comparisons(summary: Summary) -> list[str]:
+    """A sentence for each paired test, and one for each baseline that failed."""
+    failed = [
+        f"There is no comparison with {base.label}, which failed: {base.failed}" for base in summary.baselines if base.failed
+    ]
+    return [comparison(paired, summary) for paired in summary.paired] + failed
+
+
 def comparison(paired: Paired, summary: Summary) -> str:
     """The paired test in a sentence, with what may be concluded from it."""
     label = next((base.label for base in summary.baselines if base.name == paired.against), paired.against)
     low, high = paired.interval
-    text = (
-        f"Against {label}, prompt by prompt on the held-out set: this run is right where the other is wrong "
-        f"{integer(paired.better)} {_times(paired.better)}, and wrong where the other is right {integer(paired.worse)} "
-        f"{_times(paired.worse)}. The difference in accuracy is {points(paired.difference)} points "
-        f"(95 % interval {points(low)} to {points(high)}; {paired.test}, {probability(paired.p_value)}): "
-    )
+    counts = f"{integer(paired.better)} {_times(paired.better)}"
+    against = f"{integer(paired.worse)} {_times(paired.worse)}"
+    if summary.accuracy is None:
+        found = (
+            f"the loss of this run is the lower one {counts}, and the higher one {against}. It is lower by {number(paired.difference)} "
+            f"in the mean (95 % interval {number(low)} to {number(high)}"
+        )
+    else:
+        found = (
+            f"this run is right where the other is wrong {counts}, and wrong where the other is right {against}. The difference in "
+            f"accuracy is {points(paired.difference)} points (95 % interval {points(low)} to {points(high)}"
+        )
+    text = f"Against {label}, prompt by prompt on the held-out set: {found}; {paired.test}, {probability(paired.p_value)}): "
     # Both the test and the interval must agree before a difference is claimed.
     if paired.p_value < 0.05 and low > 0:
         return text + "this run is better."

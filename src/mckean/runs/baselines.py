@@ -1,7 +1,7 @@
 """What attention and depth contribute: the same data without the flow, and with attention off.
 
 `without_flow` fits the same readout with the same ridge on the embedded prompts (a convex problem, solved to convergence); `without_attention`
-trains hidden units alone, all else equal. `paired` compares two predictors on the same prompts.
+trains hidden units alone, all else equal. Both raise NumericalFailure where the fit or a number of theirs is no good.
 """
 
 from __future__ import annotations
@@ -14,26 +14,30 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
 
 from mckean.coupled import State
 from mckean.coupled.stepper import CHUNK
-from mckean.errors import NumericalFailure
+from mckean.errors import NumericalFailure, Refused
 from mckean.measures.empirical import unchecked
 from mckean.objective.readout import Readout
 from mckean.runs.assemble import Assembly, assemble, at_state
 from mckean.runs.config import Config
 from mckean.runs.predictions import Predictions, from_terminal, predict
 
+NO_FLOW = ("readout", "the same readout without the flow")
+ATTENTION_OFF = ("hidden-units", "the flow with attention off")
+
 
 @dataclass(frozen=True)
 class Baseline:
-    """A predictor to compare with, scored on both parts of the data."""
+    """A predictor to compare with, scored on both parts of the data; `failed` says why it has no scores."""
 
     name: str
     label: str
-    train: Predictions
+    train: Predictions | None
     held_out: Predictions | None
+    failed: str | None = None
 
 
 def without_flow(assembly: Assembly, state: State) -> Baseline:
@@ -66,8 +70,30 @@ def without_flow(assembly: Assembly, state: State) -> Baseline:
 
     start = np.zeros(size + shape[0])
     found = optimize.minimize(host, start, jac=True, method="L-BFGS-B", options={"maxiter": 5000, "maxfun": 10000})
+    _require_converged(found, float(np.finfo(dtype).eps))
     loss = with_parameters(jnp.asarray(found.x, dtype))
-    return _scored(assembly, "readout", "the same readout without the flow", loss)
+    return _scored(assembly, *NO_FLOW, loss)
+
+
+def _require_converged(found: Any, eps: float) -> None:
+    """A line search that ends at the rounding of the numbers has converged; one that ends with a slope has not."""
+    slope = float(np.max(np.abs(found.jac)))
+    if not (np.isfinite(found.fun) and np.isfinite(slope)):
+        raise NumericalFailure(
+            f"The fit of the readout must stay finite; it came to {found.fun:.3g}: scale the data to the order of 1."
+        )
+    if not found.success and slope > np.sqrt(eps) * max(1.0, abs(found.fun)):
+        raise NumericalFailure(
+            f"The fit of the readout must converge; L-BFGS stopped at a slope of {slope:.2g} ({found.message}): "
+            "raise readout.ridge, or scale the data to the order of 1."
+        )
+
+
+def _require_finite(label: str, found: Predictions | None) -> None:
+    if found is not None and not (np.isfinite(found.scores).all() and np.isfinite(found.losses).all()):
+        raise NumericalFailure(
+            f"Every score and loss of a baseline must be finite; {label} has one that is not: raise readout.ridge."
+        )
 
 
 def _reading_features(loss: Any) -> Any:
@@ -83,6 +109,7 @@ def _scored(assembly: Assembly, name: str, label: str, loss: Any) -> Baseline:
             continue
         moved = eqx.tree_at(lambda p: p.loss, problem, loss)
         parts.append(from_terminal(assembly, moved, moved.prompts, part))
+        _require_finite(label, parts[-1])
     return Baseline(name, label, parts[0], parts[1])
 
 
@@ -102,35 +129,25 @@ def without_attention(assembly: Assembly, progress: Callable[[str], None]) -> Ba
                 f"The baseline of hidden units alone left the finite numbers at training step {int(state.step)}: "
                 "lower training.step_size, or set output.baselines=false."
             )
-    train = predict(alone, state, held_out=False)
-    assert train is not None
-    return Baseline("hidden-units", "the flow with attention off", train, predict(alone, state, held_out=True))
+    train, held_out = predict(alone, state, held_out=False), predict(alone, state, held_out=True)
+    for part in (train, held_out):
+        _require_finite(ATTENTION_OFF[1], part)
+    return Baseline(*ATTENTION_OFF, train, held_out)
+
+
+def all_baselines(assembly: Assembly, state: State, progress: Callable[[str], None]) -> list[Baseline]:
+    """Every baseline that fits the run. One that fails says so in its place: the run's own results do not hang on it."""
+    progress("Baseline: the readout without the flow.")
+    makers = ((NO_FLOW, lambda: without_flow(assembly, state)), (ATTENTION_OFF, lambda: without_attention(assembly, progress)))
+    found: list[Baseline] = []
+    for (name, label), make in makers:
+        try:
+            made = make()
+        except (NumericalFailure, Refused) as failure:
+            made = Baseline(name, label, None, None, str(failure))
+        found += [] if made is None else [made]
+    return found
 
 
 def _with_head(config: Config, head: str) -> Config:
     return config.model_copy(update={"model": config.model.model_copy(update={"head": head})})
-
-
-def paired(ours: Predictions, theirs: Predictions) -> dict[str, Any]:
-    """The difference on the same prompts, with a 95 % interval: exact McNemar for classes, paired t for losses.
-
-    For classes `difference` is ours minus theirs in accuracy; for numbers, theirs minus ours in mean loss: positive means ours is better.
-    """
-    if ours.correct is not None and theirs.correct is not None:
-        better = int(np.sum(ours.correct & ~theirs.correct))
-        worse = int(np.sum(~ours.correct & theirs.correct))
-        count = len(ours.correct)
-        difference = (better - worse) / count
-        spread = 1.96 * np.sqrt(max(better + worse - (better - worse) ** 2 / count, 0.0)) / count
-        p = float(stats.binomtest(better, better + worse).pvalue) if better + worse else 1.0
-        test = "exact McNemar"
-    else:
-        gain = theirs.losses - ours.losses
-        better, worse = int(np.sum(gain > 0)), int(np.sum(gain < 0))
-        difference = float(gain.mean())
-        error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
-        spread = float(stats.t.ppf(0.975, max(len(gain) - 1, 1))) * error
-        p = float(2 * stats.t.sf(abs(difference) / error, len(gain) - 1)) if error > 0 else 1.0
-        test = "paired t"
-    interval = [difference - spread, difference + spread]
-    return {"better": better, "worse": worse, "difference": difference, "interval": interval, "p_value": p, "test": test}

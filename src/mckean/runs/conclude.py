@@ -17,7 +17,8 @@ from mckean.heads import Head, Layered
 from mckean.objective import risk
 from mckean.objective.evaluation import trajectories
 from mckean.runs.assemble import Assembly, at_state
-from mckean.runs.baselines import Baseline, paired, without_attention, without_flow
+from mckean.runs.baselines import Baseline, all_baselines
+from mckean.runs.pairing import paired
 from mckean.runs.predictions import Predictions, predict
 
 SHOWN = 6
@@ -53,12 +54,7 @@ def write_results(
     progress("Comparing heads before and after.")
     names = _write_heads(assembly, state, results)
     _save(results / "predictions.npz", _prediction_arrays(train, held_out))
-    baselines: list[Baseline] = []
-    if assembly.config.output.baselines:
-        progress("Baseline: the readout without the flow.")
-        baselines.append(without_flow(assembly, state))
-        other = without_attention(assembly, progress)
-        baselines += [] if other is None else [other]
+    baselines = all_baselines(assembly, state, progress) if assembly.config.output.baselines else []
     dims = DIMS | {"heads.npz": names}
     (results / "arrays.json").write_text(json.dumps(dims, indent=2) + "\n")
     return {
@@ -70,9 +66,10 @@ def write_results(
         "accuracy": _accuracy(train, held_out),
         "baselines": [_baseline(entry) for entry in baselines],
         "paired": [
-            {"against": entry.name, **paired(held_out, entry.held_out)}
+            {"against": entry.name, **compared}
             for entry in baselines
             if held_out is not None and entry.held_out is not None
+            if (compared := paired(held_out, entry.held_out)) is not None
         ],
         "confusion": _confusion(assembly, held_out),
     }
@@ -94,7 +91,8 @@ def _baseline(entry: Baseline) -> dict[str, Any]:
     return {
         "name": entry.name,
         "label": entry.label,
-        "train_accuracy": entry.train.accuracy,
+        "failed": entry.failed,
+        "train_accuracy": None if entry.train is None else entry.train.accuracy,
         "test_accuracy": None if held_out is None else held_out.accuracy,
         "held_out_risk": None if held_out is None else held_out.risk,
     }

@@ -108,7 +108,7 @@ class Model(Section):
     )
     scale: Literal["one", "inverse-sqrt"] = Field(default="one", description="Factor of the logits: 1, or 1/√k.")
     horizon: float = Field(default=1.0, gt=0.0, description="Depth T that the tokens cross.")
-    steps: int = Field(default=8, ge=1, description="Number L of depth steps.")
+    steps: int = Field(default=8, ge=1, description="Number L of depth steps; for tsit5 the most that its adaptive steps may be.")
     scheme: Literal["euler", "heun", "rk4", "tsit5"] = Field(
         default="heun",
         description="Integrator in depth; one Euler step is one residual layer.",

@@ -29,6 +29,9 @@ def finish(job: Job, state: Any) -> Outcome:
     with storage(f'The results in "{folder.results}" could not be written'):
         folder.results.mkdir(exist_ok=True)
         summary = job.tools.write_results(job.assembly, state, folder.path, checks, progress)
+    for entry in summary.get("baselines", []):
+        if entry.get("failed"):
+            journal.warn(f"The baseline of {entry['label']} failed, and is left out of the comparison: {entry['failed']}")
     code = "successful" if trust == TRUSTED else "self-check-failed"
     message = _message(job, checks, trust)
     summary = summary | {
