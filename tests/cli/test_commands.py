@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from mckean.cli.entry import run
+from mckean.errors import StorageFailure
+from mckean.report import folder as report_folder
 from mckean.runs import loading
+from mckean.runs.config import field_names
 from tests.cli.conftest import SHORT, Command
 
 COMMANDS = ("run", "resume", "report", "show-config", "list", "doctor", "cite")
@@ -76,6 +79,37 @@ def test_show_config_is_a_file_that_can_be_run(command: Command, tmp_path: Path)
     (tmp_path / "mine.toml").write_text(done.out)
     assert command("show-config", "mine.toml").out == done.out
     assert command("show-config", "vowels", "--json").json["config"]["data"]["name"] == "vowels"
+
+
+def test_show_config_lists_the_keys_that_it_leaves_out_as_comments(command: Command) -> None:
+    out = command("show-config", "digits", "--set", "model.head=softmax").out
+    assert "# limit: unset. Use only so many prompts of each split, balanced over the classes; unset means all." in out
+    assert '# bias_std: not used here, since model.head = "softmax" has no hidden units.' in out
+    for key in field_names():
+        word = key.rpartition(".")[2]
+        assert f"\n{word} = " in f"\n{out}" or f"\n# {word}: " in out
+
+
+def test_report_says_how_many_lines_of_the_metrics_are_damaged(command: Command) -> None:
+    command("run", "digits", *SHORT, "--out", "run")
+    assert command("report", "run").err == ""
+    path = Path("run/metrics.jsonl")
+    first, *rest = path.read_text().splitlines(keepends=True)
+    path.write_text(first + "#!?\n" + "".join(rest) + '{"step": 7')
+    done = command("report", "run", "--json")
+    assert done.code == 0
+    assert "2 lines of metrics.jsonl are damaged and were left out" in done.err
+    assert len(done.json["warnings"]) == 1
+
+
+def test_report_and_resume_have_one_sentence_for_a_damaged_manifest(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    command("run", "digits", *SHORT, "--out", "run")
+    Path("run/manifest.json").write_text("{")
+    resumed = command("resume", "run")
+    with pytest.raises(StorageFailure) as failure:
+        report_folder.read(Path("run"))
+    assert resumed.code == 8
+    assert resumed.err == f"mckean: {failure.value}\n"
 
 
 def test_list_shows_examples_and_runs(command: Command) -> None:

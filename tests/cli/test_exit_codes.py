@@ -16,7 +16,9 @@ from tests.cli.conftest import SHORT, Command
     [
         (["bogus"], "Unknown command"),
         (["run", "--foo"], "--foo"),
-        (["run", "digits", "extra"], "extra"),
+        (["run", "digits", "extra"], '`mckean run` takes no such word; found "extra": mckean run --help'),
+        (["run", "--set", "seed=4294967296"], "seed must be less than 4294967296; found 4294967296"),
+        (["run", "--set", "model=4"], "model is a section; name one of its keys: model.head, "),
         (["run", "--seed", "x"], "--seed"),
         (["run", "digitz"], "did you mean digits?"),
         (["run", "--set", "training.step_sise=1"], "did you mean training.step_size?"),
@@ -46,6 +48,14 @@ def test_2_a_folder_that_is_taken(command: Command, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["mine"]
 
 
+@pytest.mark.parametrize("name", ["list", "resume"])
+def test_2_a_file_where_the_runs_should_be(command: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    done = command(name, *(["x"] if name == "resume" else []), "--dir", "file")
+    assert done.code == 2
+    assert '--dir must be the folder that holds the runs; "file" is a file' in done.err
+
+
 def test_1_a_bug_shows_its_traceback_only_when_asked(command: Command) -> None:
     done = command("run", *SHORT, "--out", "run", broken="evaluate")
     assert done.code == 1
@@ -63,6 +73,10 @@ def test_3_a_numerical_failure(command: Command) -> None:
     assert done.json["result"] == "nonfinite"
     assert done.json["where"]["training_step"] == 33
     assert "at training step 33" in done.err
+    assert done.json["step"] == 33
+    assert done.json["initial_risk"] == 25.5
+    assert 0 < done.json["risk"] < 25.5
+    assert 0 < done.json["held_out_risk"] < 25.5
     assert command("resume", "run").code == 3
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from mckean.errors import StorageFailure
 from mckean.report import palette, schema, selection, verdict, words
 from mckean.report.arrays import Flow
 from mckean.report.intervals import wilson
@@ -78,14 +77,15 @@ def test_history_counts_a_repeated_step_once(tmp_path: Path) -> None:
     assert found.dropped == 2
 
 
-def test_history_bears_a_last_line_cut_short_but_no_other(tmp_path: Path) -> None:
-    whole = {"step": 0, "s": 0.0, "risk": None}
-    found = read_metrics(lines(tmp_path / "m", whole, '{"step": 1, "s'))
-    assert len(found) == 1
-    assert found.dropped == 1
-    assert found.last("risk") is None
-    with pytest.raises(StorageFailure, match="Line 1"):
-        read_metrics(lines(tmp_path / "m", "{broken\n", whole))
+def test_history_leaves_damaged_lines_out_and_counts_them(tmp_path: Path) -> None:
+    whole = [{"step": step, "s": float(step), "risk": None} for step in (0, 10)]
+    assert read_metrics(lines(tmp_path / "m", *whole)).damage is None
+    torn = read_metrics(lines(tmp_path / "m", *whole, '{"step": 11, "s'))
+    assert torn["step"].tolist() == [0.0, 10.0]
+    assert torn.damage == "1 line of metrics.jsonl is damaged and was left out: the curves lack these points."
+    inside = read_metrics(lines(tmp_path / "m", whole[0], "?\n", "3\n", whole[1]))
+    assert inside["step"].tolist() == [0.0, 10.0]
+    assert (inside.unreadable, inside.dropped) == (2, 0)
 
 
 def flow_of(targets: list[int], predicted: list[int], points: np.ndarray | None = None) -> Flow:

@@ -7,13 +7,15 @@ import json
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mckean.errors import NumericalFailure, Refused, StorageFailure
-from mckean.runs import checkpoint, doctor, execute, lock, loop, metrics
+from mckean.runs import checkpoint, doctor, execute, lock, loop, metrics, stopping
 from mckean.runs.folder import RunFolder
 from mckean.runs.outcome import Outcome
 from mckean.runs.progress import Quiet
@@ -127,6 +129,52 @@ def test_a_stop_during_the_results_is_a_stop(start: Start, monkeypatch: pytest.M
     assert go_on(stopped.path).exit_code == 0
 
 
+def test_a_stop_among_the_self_checks_does_not_wait_for_the_others(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def checks(*_: Any) -> Any:
+        for number in range(3):
+            made.append(number)
+            if number == 1:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(0.1)
+            yield {"name": "mass", "what": "", "value": 0.0, "limit": 1.0, "verdict": "holds"}
+
+    with monkeypatch.context() as patched:
+        numerics = fakes.tools()
+        patched.setattr(fakes, "tools", lambda: replace(numerics, selfcheck=checks))
+        stopped = start("stopped")
+    assert stopped.exit_code == 75
+    assert made == [0, 1]
+    assert go_on(stopped.path).exit_code == 0
+    assert {check["step"] for check in manifest(stopped.path)["checks"]} == {0, 60}
+
+
+def test_a_stop_that_is_asked_for_twice_is_said_once() -> None:
+    said: list[str] = []
+    with stopping.listening(said.append) as stop:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.1)
+    assert stop.requested
+    assert len(said) == 1
+    assert "compilation or the training steps in progress" in said[0]
+
+
+def test_prompts_that_are_no_longer_of_their_kind_are_named_as_changed(start: Start, tmp_path: Path) -> None:
+    np.savez(tmp_path / "mine.npz", points=np.ones((8, 3, 2)), targets=np.arange(8) / 8)
+    sets = (f'data.name="{tmp_path / "mine.npz"}"',)
+    failed = start(sets=sets, bad_step=33)
+    stored = manifest(failed.path)
+    (failed.path / "manifest.json").write_text(json.dumps(stored | {"result": stored["result"] | {"code": "stopped"}, "status": "stopped"}))
+
+    def refused(_config: Any) -> Any:
+        raise Refused('readout.loss = "cross-entropy" needs classes.')
+
+    with pytest.raises(StorageFailure, match="has changed since"):
+        execute.resume(RunFolder(failed.path), progress=Quiet(io.StringIO()), tools=replace(fakes.tools(), assemble=refused))
+
+
 def test_handlers_are_given_back(start: Start) -> None:
     before = signal.getsignal(signal.SIGINT)
     start()
@@ -158,6 +206,20 @@ def test_a_risk_that_is_not_finite_ends_the_run_with_its_place(start: Start) -> 
     assert outcome.as_json()["where"]["training_step"] == 33
     with pytest.raises(NumericalFailure, match="fails again"):
         go_on(outcome.path)
+
+
+def test_an_evaluation_that_is_not_finite_ends_at_the_step_that_is_kept(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    numerics = fakes.tools()
+
+    def evaluate(assembly: Any, state: fakes.State) -> Any:
+        found = numerics.evaluate(assembly, state)
+        return {**found, "held_out_risk": float("nan")} if int(state.step) == 30 else found
+
+    monkeypatch.setattr(fakes, "tools", lambda: replace(numerics, evaluate=evaluate))
+    record = start().as_json()
+    assert record["exit_code"] == 3
+    assert record["step"] == record["where"]["training_step"] == 30
+    assert record["initial_risk"] > record["risk"] > 0
 
 
 def test_a_last_step_that_is_not_finite_is_seen(start: Start) -> None:

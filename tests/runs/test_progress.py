@@ -88,3 +88,8 @@ def test_the_header() -> None:
     assert header("digits", facts, 0) == (
         "mckean run digits · 1,347 prompts, ≤ 42 tokens in R³ → 12, H = 256 heads, T = 1 in 8 steps · seed 0"
     )
+
+
+def test_one_of_a_thing_is_not_many() -> None:
+    facts = {"prompts": 1, "tokens_max": 1, "data_dim": 2, "dim": 3, "heads": 1, "horizon": 1.0, "steps": 1}
+    assert header("mine", facts, 0) == "mckean run mine · 1 prompt, ≤ 1 token in R² → 3, H = 1 head, T = 1 in 1 step · seed 0"

@@ -63,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _call(arguments: Sequence[str]) -> int:
-    from cyclopts import CycloptsError
+    from cyclopts import CycloptsError, UnusedCliTokensError
 
     from mckean.cli.app import build
 
@@ -72,6 +72,10 @@ def _call(arguments: Sequence[str]) -> int:
         code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         message = " ".join(str(error).split())
+        if isinstance(error, UnusedCliTokensError):
+            words, name = " ".join(error.unused_tokens or ()), arguments[0]
+            message = f'`mckean {name}` takes no such word; found "{words}": mckean {name} --help shows what it takes.'
+            return _failed(arguments, EXIT_USAGE, message)
         return _failed(arguments, EXIT_USAGE, f"{message} mckean --help shows the commands.")
     sys.stdout.flush()
     return code if isinstance(code, int) else EXIT_OK

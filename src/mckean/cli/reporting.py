@@ -10,3 +10,11 @@ def write_report(run: Path, animate: bool) -> Path:
     from mckean.report import write
 
     return write(run, animate=animate)
+
+
+def damage(run: Path) -> list[str]:
+    """A sentence for each file of the run that the report could read in part only."""
+    from mckean.report.metrics import read_metrics
+
+    found = read_metrics(run / "metrics.jsonl").damage
+    return [] if found is None else [found]

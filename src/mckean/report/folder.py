@@ -10,6 +10,7 @@ from mckean.errors import Refused, StorageFailure
 from mckean.report.arrays import Costate, Flow, Heads, costate_from, flow_from, heads_from, load
 from mckean.report.metrics import Metrics, read_metrics
 from mckean.report.schema import Check, Manifest, Summary, parse
+from mckean.runs import manifest as manifests
 
 ALWAYS = ("manifest.json", "config.toml", "metrics.jsonl")
 RESULTS = ("results/summary.json", "results/flow.npz", "results/heads.npz", "results/costate.npz")
@@ -56,7 +57,7 @@ def read(run: Path) -> Record:
     absent = [name for name in ALWAYS if not (run / name).is_file()]
     if absent:
         raise Refused(f"{run} is not a run folder: it has no {' and no '.join(absent)}; give the folder that `mckean run` named.")
-    manifest = parse(Manifest, _json(run / "manifest.json"), "manifest.json")
+    manifest = parse(Manifest, manifests.read(run / "manifest.json"), "manifest.json")
     missing = tuple(name for name in RESULTS if not (run / name).is_file())
     if missing and manifest.status == "done":
         raise Refused(

@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mckean.errors import StorageFailure
-
 Floats = NDArray[np.float64]
 
 COLUMNS = (
@@ -20,12 +18,22 @@ COLUMNS = (
 class Metrics:
     """Columns of equal length (lines,); an entry that was not measured is NaN.
 
-    `dropped` counts lines that were left out: a last line cut short by a crash, and lines that a resumed run
-    wrote again.
+    `dropped` counts lines that a resumed run wrote again, `unreadable` those that are damaged: a last line cut short by a crash, or worse.
     """
 
     columns: dict[str, Floats]
     dropped: int = 0
+    unreadable: int = 0
+
+    @property
+    def damage(self) -> str | None:
+        """A sentence on the lines that could not be read."""
+        if not self.unreadable:
+            return None
+        lines = "1 line of metrics.jsonl is damaged and was" if self.unreadable == 1 else (
+            f"{self.unreadable:,} lines of metrics.jsonl are damaged and were"
+        )
+        return f"{lines} left out: the curves lack these points."
 
     def __len__(self) -> int:
         return int(self.columns["step"].size)
@@ -47,26 +55,21 @@ class Metrics:
 def read_metrics(path: Path) -> Metrics:
     """Read the history, in which a step written twice (after a resume) counts as it was written last."""
     rows: list[dict[str, object]] = []
-    dropped = 0
+    dropped = unreadable = 0
     lines = [line for line in path.read_text(encoding="utf-8", errors="replace").split("\n") if line.strip()]
-    for number, line in enumerate(lines, start=1):
+    for line in lines:
         try:
             row = json.loads(line)
             step = float(row["step"])
-        except (ValueError, KeyError, TypeError) as error:
-            if number == len(lines):
-                dropped += 1
-                break
-            raise StorageFailure(
-                f"Line {number} of {path} must be one JSON object with a `step`, but it cannot be read; "
-                "delete the line and make the report again."
-            ) from error
+        except (ValueError, KeyError, TypeError):
+            unreadable += 1
+            continue
         while rows and _number(rows[-1]["step"]) >= step:
             rows.pop()
             dropped += 1
         rows.append(row)
     columns = {name: np.array([_number(row.get(name)) for row in rows], dtype=float) for name in COLUMNS}
-    return Metrics(columns, dropped)
+    return Metrics(columns, dropped, unreadable)
 
 
 def _number(value: object) -> float:

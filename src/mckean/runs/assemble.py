@@ -17,6 +17,7 @@ from mckean.heads import Block, Bounded, Head, Layered, Perceptron, Softmax
 from mckean.measures import Empirical
 from mckean.objective import Problem, Readout, losses
 from mckean.runs.config import Config
+from mckean.runs.counting import counted
 from mckean.runs.datasets import Dataset, PromptSet, load
 from mckean.runs.embedding import embed, embedded_dim, with_copies
 from mckean.runs.magnitudes import check_magnitude
@@ -48,8 +49,7 @@ class Assembly:
 
 def assemble(config: Config) -> Assembly:
     """Build everything; raises Refused where data and configuration do not fit each other."""
-    dataset = load(config.data.name, seed=config.data.split_seed, held_out=config.data.held_out)
-    dataset = dataset.take(config.data.limit, config.data.limit)
+    dataset = prompts_of(config)
     heads_key, readout_key, key = jax.random.split(jax.random.key(config.seed), 3)
     loss = _loss(config, dataset, readout_key)
     problem = _problem(config, dataset, dataset.train, loss)
@@ -62,10 +62,16 @@ def assemble(config: Config) -> Assembly:
             check_reach(carried, rho0)
     facts = _facts(config, dataset, rho0)
     title = (
-        f"{dataset.name}: {facts['prompts']:,} prompts of up to {facts['tokens_max']} tokens, {facts['heads']} heads, "
+        f"{dataset.name}: {counted(facts['prompts'], 'prompt')} of up to {counted(facts['tokens_max'], 'token')}, {counted(facts['heads'], 'head')}, "
         f"depth {facts['horizon']:g} in {facts['steps']} {facts['scheme']} steps"
     )
     return Assembly(config, dataset, problem, held_out, stepper, rho0, key, title, facts)
+
+
+def prompts_of(config: Config) -> Dataset:
+    """The data set that a configuration names, split and limited as it says."""
+    dataset = load(config.data.name, seed=config.data.split_seed, held_out=config.data.held_out)
+    return dataset.take(config.data.limit, config.data.limit)
 
 
 def at_state(problem: Problem, state: State) -> Problem:
@@ -168,7 +174,7 @@ def _stepper(config: Config, problem: Problem) -> Stepper:
         factor = training.final_temperature / training.temperature
         annealing = schedules.exponential(factor) if training.anneal == "exponential" else schedules.linear(factor)
     if training.batch is not None and training.batch > problem.size:
-        raise Refused(f"training.batch must not exceed the {problem.size} prompts; found {training.batch}.")
+        raise Refused(f"training.batch must not exceed the {counted(problem.size, 'prompt')}; found {training.batch}.")
     return Stepper(
         problem,
         chosen,

@@ -206,7 +206,7 @@ class Training(Section):
     final_temperature: float | None = Field(
         default=None,
         ge=0.0,
-        description="Temperature at the last step of an annealed run.",
+        description="Temperature at the last step of an annealed run, which must have one.",
     )
     step_decay: Literal["constant", "cosine"] = Field(
         default="constant",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -54,7 +54,7 @@ class Tools:
 
     assemble: Callable[[Config], Assembly]
     evaluate: Callable[[Any, Any], Mapping[str, float | None]]
-    selfcheck: Callable[[Any, Any], list[dict[str, Any]]]
+    selfcheck: Callable[[Any, Any], Iterable[dict[str, Any]]]
     write_results: Callable[[Any, Any, Path, list[dict[str, Any]], Callable[[str], None]], dict[str, Any]]
     attempt: Callable[[Any, Any], tuple[Any, float]]
 

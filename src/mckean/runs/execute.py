@@ -110,7 +110,12 @@ def resume(
         journal = Journal(folder, manifest, progress)
         config_hash = loading.digest(config)
         saved = checkpoint.newest(folder.checkpoints, config_hash, journal.warn)
-        assembly = tools.assemble(config)
+        try:
+            assembly = tools.assemble(config)
+        except Refused:
+            # Prompts that do not fit the configuration any more are other prompts: that is the cause to name.
+            _same_data(manifest, _content_hash(config), config.data.name)
+            raise
         _same_data(manifest, assembly.dataset.content_hash(), config.data.name)
         template = assembly.stepper.init(assembly.rho0, assembly.key)
         state = from_leaves(template, saved.leaves)
@@ -134,7 +139,11 @@ def resume(
 
 def check(job: Job, state: Any, *, step: int) -> None:
     """Run the self-checks, keep them in the manifest, and warn of those that fail."""
-    found = [{"step": step, **entry} for entry in job.tools.selfcheck(job.assembly, state)]
+    found: list[dict[str, Any]] = []
+    for entry in job.tools.selfcheck(job.assembly, state):
+        found.append({"step": step, **entry})
+        # Each check compiles: a stop that was asked for need not wait for the others.
+        job.stop.check()
     for entry in found:
         if entry["verdict"] != "holds":
             job.journal.warn(
@@ -181,7 +190,20 @@ def _end(job: Job, exit_code: int, *, status: str, code: str, message: str, wher
     # The reason of the end is worth more than a second failure to write it down.
     with contextlib.suppress(StorageFailure):
         journal.update(**manifest)
-    return Outcome(journal.folder.path, exit_code, manifest, warnings=tuple(journal.warnings))
+    return Outcome(journal.folder.path, exit_code, manifest, warnings=tuple(journal.warnings), known_risk=_known_risk(job))
+
+
+def _known_risk(job: Job) -> dict[str, float | None] | None:
+    path = job.journal.folder.metrics
+    if not path.is_file():
+        return None
+    with contextlib.suppress(StorageFailure):
+        lines = metrics.read(path)
+        held_out = [line["held_out_risk"] for line in lines if line.get("held_out_risk") is not None]
+        if lines:
+            first = lines[0].get("risk") if lines[0]["step"] == 0 else None
+            return {"initial": first, "final": lines[-1].get("risk"), "held_out": held_out[-1] if held_out else None}
+    return None
 
 
 def _saved_step(job: Job) -> int:
@@ -206,6 +228,12 @@ def _same_data(manifest: manifests.Manifest, data_hash: str, name: str) -> None:
             f'A run goes on with the prompts that it began with; the content of "{name}" has changed since: '
             "bring the old file back, or start a new run."
         )
+
+
+def _content_hash(config: Config) -> str:
+    from mckean.runs.assemble import prompts_of
+
+    return prompts_of(config).content_hash()
 
 
 def _compare_environment(journal: Journal) -> None:

@@ -107,8 +107,10 @@ def find(run: str, *, parent: Path = Path("runs")) -> RunFolder:
 
 def runs(parent: Path) -> list[RunFolder]:
     """The run folders in `parent`, by name, which begins with the date."""
-    if not parent.is_dir():
+    if not parent.exists():
         return []
+    if not parent.is_dir():
+        raise Refused(f'--dir must be the folder that holds the runs; "{parent}" is a file.')
     with storage(f'The folder "{parent}" cannot be read'):
         names = sorted(path for path in parent.iterdir() if (path / "manifest.json").is_file())
     return [RunFolder(path) for path in names]

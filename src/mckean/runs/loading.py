@@ -5,7 +5,6 @@ Errors name the field, what must hold, what was found, and the nearest right key
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from mckean.errors import Refused
 from mckean.runs import toml
 from mckean.runs.config import SECTIONS, Config, field_names, is_path
 from mckean.runs.refusals import sentences
+from mckean.runs.suggestions import did_you_mean, nearest, within_section
 
 Raw = dict[str, Any]
 
@@ -71,12 +71,28 @@ def resolved(config: Config) -> str:
     """The TOML text with every field that has a meaning in this run; `from_text` gives back an equal
     configuration.
     """
+    return toml.document({"seed": config.seed}, _sections(config))
+
+
+def shown(config: Config) -> str:
+    """`resolved`, with the keys that are left out in comments: what unset means, or why they mean nothing here."""
+    unused, sections = config.unused(), _sections(config)
+    notes: dict[str, list[str]] = {section: [] for section in SECTIONS}
+    for name in field_names():
+        section, _, field = name.rpartition(".")
+        if section and field not in sections[section]:
+            meaning = type(getattr(config, section)).model_fields[field].description
+            notes[section].append(f"{field}: not used here, since {unused[name]}." if name in unused else f"{field}: unset. {meaning}")
+    return toml.document({"seed": config.seed}, sections, notes)
+
+
+def _sections(config: Config) -> dict[str, dict[str, toml.Scalar]]:
     unused = config.unused()
     sections: dict[str, dict[str, toml.Scalar]] = {}
     for section in SECTIONS:
         items: dict[str, toml.Scalar | None] = getattr(config, section).model_dump()
         sections[section] = {name: item for name, item in items.items() if item is not None and f"{section}.{name}" not in unused}
-    return toml.document({"seed": config.seed}, sections)
+    return sections
 
 
 def anchored(config: Config) -> Config:
@@ -102,7 +118,7 @@ def _read(source: str) -> tuple[str, Path | None]:
             return resources.files("mckean.runs.examples").joinpath(f"{source}.toml").read_text("utf-8"), None
         raise Refused(
             f"The configuration must be a packaged example ({', '.join(examples())}) or a TOML file; "
-            f'found "{source}"{_did_you_mean(source, examples())}'
+            f'found "{source}"{did_you_mean(source, examples())}'
         )
     path = Path(source).expanduser()
     if path.suffix.lower() in (".npz", ".safetensors"):
@@ -113,7 +129,7 @@ def _read(source: str) -> tuple[str, Path | None]:
     try:
         return path.read_bytes().decode("utf-8"), path.absolute().parent
     except FileNotFoundError:
-        near = _did_you_mean(path.stem, examples())
+        near = did_you_mean(path.stem, examples())
         raise Refused(f'The configuration file "{source}" does not exist{near}') from None
     except UnicodeDecodeError:
         raise Refused(f'The configuration file "{source}" must be UTF-8 text; it is not.') from None
@@ -158,10 +174,10 @@ def _refuse_unknown(raw: Raw, where: str) -> None:
                 raise Refused(f"{where}: [{name}] must be a section; found {name} = {item!r}.")
             for field in item:
                 if f"{name}.{field}" not in known:
-                    raise Refused(f"{where}: there is no key {name}.{field}{_nearest(f'{name}.{field}')}")
+                    raise Refused(f"{where}: there is no key {name}.{field}{nearest(f'{name}.{field}')}")
         elif name != "seed":
             what = f"section [{name}]" if isinstance(item, Mapping) else f"key {name}"
-            near = _did_you_mean(name, SECTIONS) if isinstance(item, Mapping) else _nearest(name)
+            near = did_you_mean(name, SECTIONS) if isinstance(item, Mapping) else nearest(name)
             raise Refused(f"{where}: there is no {what}{near}")
 
 
@@ -178,8 +194,10 @@ def _apply(raw: Raw, override: str) -> str:
     name, text = name.strip(), text.strip()
     if not equals or not name:
         raise Refused(f'--set must be section.field=value; found "{override}": write --set training.step_size=1e-2.')
+    if name in SECTIONS:
+        raise Refused(f"--set: {name} is a section{within_section(name)}")
     if name not in field_names():
-        raise Refused(f"--set: there is no key {name}{_nearest(name)}")
+        raise Refused(f"--set: there is no key {name}{nearest(name)}")
     section, _, field = name.rpartition(".")
     table = raw.setdefault(section, {}) if section else raw
     if text == "none":
@@ -196,24 +214,3 @@ def _scalar(text: str) -> Any:
     except tomllib.TOMLDecodeError:
         return text
     return parsed["value"] if set(parsed) == {"value"} else text
-
-
-def _nearest(name: str) -> str:
-    """The nearest key: first by its whole dotted name, then by its last word in any section."""
-    known = field_names()
-    last = name.rpartition(".")[2]
-    exact = [other for other in known if other.rpartition(".")[2] == last]
-    if exact:
-        return f"; did you mean {exact[0]}?"
-    whole = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-    if whole:
-        return f"; did you mean {whole[0]}?"
-    words = difflib.get_close_matches(last, [other.rpartition(".")[2] for other in known], n=1, cutoff=0.6)
-    if words:
-        return f"; did you mean {next(other for other in known if other.rpartition('.')[2] == words[0])}?"
-    return "; mckean show-config lists the keys."
-
-
-def _did_you_mean(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else "."

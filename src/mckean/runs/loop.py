@@ -124,7 +124,11 @@ def train(job: Job, state: Any) -> Any:
         s, mean_risk = float(state.time), math.fsum(risk.tolist()) / n
         evaluation = None
         if due(step, total, output.evaluate_every):
-            evaluation = evaluate(job, state, step=step, s=s)
+            try:
+                evaluation = evaluate(job, state, step=step, s=s)
+            except LeftFinite:
+                checkpoint(job, state, step)
+                raise
             accuracy = evaluation.get("test_accuracy")
             if accuracy is None:
                 accuracy = evaluation.get("train_accuracy")

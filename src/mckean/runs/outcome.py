@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mckean.runs.counting import counted
 from mckean.runs.manifest import Manifest
 
 SCHEMA_VERSION = 1
@@ -29,11 +30,13 @@ class Outcome:
     summary: Mapping[str, Any] | None = None
     report: Path | None = None
     warnings: tuple[str, ...] = ()
+    known_risk: Mapping[str, float | None] | None = None
+    """What the metrics say of the risk, for an end without a summary: `initial`, `final` (the last line's) and `held_out`."""
 
     def as_json(self) -> dict[str, Any]:
         """The one object of `mckean run --json`."""
         result, summary = self.manifest["result"], self.summary or {}
-        risk, accuracy = summary.get("risk") or {}, summary.get("accuracy")
+        risk, accuracy = summary.get("risk") or self.known_risk or {}, summary.get("accuracy")
         record: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "run": str(self.path),
@@ -79,6 +82,6 @@ def header(name: str, facts: Mapping[str, Any], seed: int) -> str:
     """`mckean run digits · 1,347 prompts, ≤ 42 tokens in R³ → 12, H = 256 heads, T = 1 in 8 steps · seed 0`"""
     power = str(facts["data_dim"]).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return (
-        f"mckean run {name} · {facts['prompts']:,} prompts, ≤ {facts['tokens_max']} tokens in R{power} → "
-        f"{facts['dim']}, H = {facts['heads']} heads, T = {facts['horizon']:g} in {facts['steps']} steps · seed {seed}"
+        f"mckean run {name} · {counted(facts['prompts'], 'prompt')}, ≤ {counted(facts['tokens_max'], 'token')} in R{power} → "
+        f"{facts['dim']}, H = {counted(facts['heads'], 'head')}, T = {facts['horizon']:g} in {counted(facts['steps'], 'step')} · seed {seed}"
     )

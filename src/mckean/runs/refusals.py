@@ -37,7 +37,8 @@ def _sentence(detail: ErrorDetails) -> str:
     found = _shown(detail["input"])
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
-        must = f"{words} {context[key]:g}"
+        bound = context[key]
+        must = f"{words} {bound if isinstance(bound, int) else f'{bound:g}'}"
     elif kind in _TYPES:
         must = _TYPES[kind]
     elif kind == "literal_error":

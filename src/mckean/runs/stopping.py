@@ -79,12 +79,14 @@ def _ignore(_number: int, _frame: object) -> None:
 
 
 def _listen(reading: int, request: StopRequest, say: Callable[[str], None]) -> None:
-    interrupts = 0
+    interrupts, told = 0, False
     while numbers := os.read(reading, 64):
         for number in numbers:
             if number == signal.SIGTERM:
                 request.ask(EXIT_STOPPED)
-                say("Stopping: the steps in progress end, and a checkpoint is written.")
+                if not told:
+                    say("Stopping after the compilation or the training steps in progress, with a checkpoint.")
+                told = True
             elif number == signal.SIGINT:
                 interrupts += 1
                 if interrupts > 1:
@@ -93,4 +95,8 @@ def _listen(reading: int, request: StopRequest, say: Callable[[str], None]) -> N
                     sys.stderr.flush()
                     os._exit(EXIT_INTERRUPTED)
                 request.ask(EXIT_INTERRUPTED)
-                say("Stopping after the steps in progress, with a checkpoint; Ctrl-C once more ends at once.")
+                say(
+                    "Stopping after the compilation or the training steps in progress, with a checkpoint; "
+                    "Ctrl-C once more ends at once."
+                )
+                told = True

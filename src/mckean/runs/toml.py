@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 Scalar = str | int | float | bool
 
@@ -20,10 +20,13 @@ def value(item: Scalar) -> str:
     return repr(item)
 
 
-def document(top: Mapping[str, Scalar], sections: Mapping[str, Mapping[str, Scalar]]) -> str:
-    """The text of a file: the top-level values, then each section."""
+def document(
+    top: Mapping[str, Scalar], sections: Mapping[str, Mapping[str, Scalar]], notes: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """The text of a file: the top-level values, then each section, with its notes as comments below."""
     blocks = ["\n".join(f"{name} = {value(item)}" for name, item in top.items())]
     for section, items in sections.items():
         lines = [f"[{section}]", *(f"{name} = {value(item)}" for name, item in items.items())]
+        lines += [f"# {note}" for note in (notes or {}).get(section, ())]
         blocks.append("\n".join(lines))
     return "\n\n".join(block for block in blocks if block) + "\n"

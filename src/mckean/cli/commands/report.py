@@ -35,8 +35,11 @@ def command(
     found = folder.find(run, parent=dir)
     with output.stdout_kept_clean():
         page = reporting.write_report(found.path, animate)
+        warnings = reporting.damage(found.path)
+    for warning in warnings:
+        output.note(f"warning: {warning}")
     if talk.json:
-        output.json_object({"run": str(found.path), "report": str(page)})
+        output.json_object({"run": str(found.path), "report": str(page), "warnings": warnings})
     else:
         output.data(str(page))
     return 0

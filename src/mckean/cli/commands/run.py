@@ -29,7 +29,7 @@ def command(
     set_
         Change one field: --set model.heads=1024. May be given several times.
     out
-        The run folder to make; by default a new one in `output.dir`, named by date and example.
+        The run folder to make, with the folders above it; by default a new one in `output.dir`, named by date and example.
     seed
         Seed of the heads, the batches and the noise.
     """

@@ -18,7 +18,7 @@ def command(
     seed: int | None = None,
     talk: Talk = QUIET_TALK,
 ) -> int:
-    """Print the configuration that `mckean run` would take, with every field that has a meaning in it.
+    """Print the configuration that `mckean run` would take; the keys that are unset or mean nothing in it are comments.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def command(
 
     from mckean.runs import loading
 
-    text = loading.resolved(loading.load(config, set_, seed))
+    text = loading.shown(loading.load(config, set_, seed))
     if talk.json:
         output.json_object({"name": loading.run_name(config), "config": tomllib.loads(text)})
     else:

@@ -85,7 +85,7 @@ def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -
 def _read_npz(path: Path) -> Container:
     if not zipfile.is_zipfile(path):
         raise Refused(
-            f"{path.name} must be an .npz archive; its contents are none: save it with numpy.savez."
+            f"{path.name} must be an .npz archive, as its name says; it holds something else: save it with numpy.savez."
         )
     try:
         with zipfile.ZipFile(path) as archive:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mckean.errors import Refused
+from mckean.runs.counting import counted
 
 SPLIT_SEED = 0
 """Seed of every split that is not asked for otherwise; separate from the seed of training."""
@@ -43,7 +44,7 @@ def _allot(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     if total > room.sum():
         raise Refused(
             f"held_out must leave a prompt to train on (one of each class where there are classes); "
-            f"it asks for {total} of the {sizes.sum()} prompts: lower it."
+            f"it asks for {total} of {counted(int(sizes.sum()), 'prompt')}: lower it."
         )
     quota = total * sizes / sizes.sum()
     share = np.minimum(np.floor(quota).astype(np.int64), room)

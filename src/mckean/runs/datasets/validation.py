@@ -138,7 +138,7 @@ def _targets(array: NDArray[Any], size: int, name: str) -> NDArray[np.int64] | N
         )
     if array.ndim == 0 or len(array) != size:
         raise Refused(
-            f"{name} must have one entry for each of the {size} prompts; found shape {array.shape}."
+            f"{name} must have one entry a prompt, {size} in all; found shape {array.shape}."
         )
     if array.dtype.kind == "f":
         if array.ndim > 2 or 0 in array.shape:
