@@ -8,14 +8,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from mckean.cli import output, reporting
-from mckean.cli.options import QUIET_TALK, Talk
+from mckean.cli.options import QUIET_TALK, RunName, RunsFolder, Talk
 
 
 def command(
-    run: str,
+    run: RunName,
     /,
     *,
-    dir: Path = Path("runs"),
+    dir: RunsFolder = Path("runs"),
     animate: Annotated[bool, Parameter(negative="--no-animate")] = True,
     talk: Talk = QUIET_TALK,
 ) -> int:
@@ -23,10 +23,6 @@ def command(
 
     Parameters
     ----------
-    run
-        The run folder, its name, or a part of the name that only it has.
-    dir
-        Where run folders are looked for by name.
     animate
         Include the moving picture of the tokens.
     """

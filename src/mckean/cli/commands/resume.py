@@ -5,20 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from mckean.cli import output
-from mckean.cli.options import QUIET_TALK, Talk
+from mckean.cli.options import QUIET_TALK, RunName, RunsFolder, Talk
 
 
-def command(run: str, /, *, dir: Path = Path("runs"), talk: Talk = QUIET_TALK) -> int:
+def command(run: RunName, /, *, dir: RunsFolder = Path("runs"), talk: Talk = QUIET_TALK) -> int:
     """Go on with a run from its last checkpoint, under its own configuration.
 
     The end is that of an uninterrupted run, bit for bit where output.deterministic = true.
-
-    Parameters
-    ----------
-    run
-        The run folder, its name, or a part of the name that only it has.
-    dir
-        Where run folders are looked for by name.
     """
     from mckean.cli import reporting
     from mckean.cli.finish import report_outcome

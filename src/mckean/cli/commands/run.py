@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from mckean.cli import output
-from mckean.cli.options import QUIET_TALK, Talk
+from mckean.cli.options import QUIET_TALK, ConfigName, Overrides, Seed, Talk
 
 
 def command(
-    config: str = "digits",
+    config: ConfigName = "digits",
     /,
     *,
-    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=(), show_default=False)] = (),
+    set_: Overrides = (),
     out: Path | None = None,
-    seed: int | None = None,
+    seed: Seed = None,
     talk: Talk = QUIET_TALK,
 ) -> int:
     """Solve the coupled system and write a run folder.
 
     Parameters
     ----------
-    config
-        A packaged example by name, or a TOML file.
-    set_
-        Change one field: --set model.heads=1024. May be given several times.
     out
         The run folder to make, with the folders above it; by default a new one in `output.dir`, named by date and example.
-    seed
-        Seed of the heads, the batches and the noise.
     """
     import sys
 

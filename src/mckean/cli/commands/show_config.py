@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from mckean.cli import output
-from mckean.cli.options import QUIET_TALK, Talk
+from mckean.cli.options import QUIET_TALK, ConfigName, Overrides, Seed, Talk
 
 
 def command(
-    config: str = "digits",
+    config: ConfigName = "digits",
     /,
     *,
-    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=(), show_default=False)] = (),
-    seed: int | None = None,
+    set_: Overrides = (),
+    seed: Seed = None,
     talk: Talk = QUIET_TALK,
 ) -> int:
-    """Print the configuration that `mckean run` would take; the keys that are unset or mean nothing in it are comments.
-
-    Parameters
-    ----------
-    config
-        A packaged example by name, or a TOML file.
-    set_
-        Change one field: --set model.heads=1024. May be given several times.
-    seed
-        Seed of the heads, the batches and the noise.
-    """
+    """Print the configuration that `mckean run` would take; the keys that are unset or mean nothing in it are comments."""
     import tomllib
 
     from mckean.runs import loading
