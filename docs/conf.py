@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from mckean import __version__
-from mckean.runs.config import SECTIONS, Config
+from mckean.runs.configuration.config import SECTIONS, Config
 
 HERE = Path(__file__).parent
 

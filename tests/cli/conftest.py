@@ -15,7 +15,7 @@ import pytest
 
 from mckean.cli import reporting
 from mckean.cli.entry import run
-from mckean.runs import execute
+from mckean.runs.execution import execute
 from tests.runs import fakes
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ import pytest
 from mckean.cli.entry import run
 from mckean.errors import StorageFailure
 from mckean.report import folder as report_folder
-from mckean.runs import loading
-from mckean.runs.config import field_names
+from mckean.runs.configuration import loading
+from mckean.runs.configuration.config import field_names
 from tests.cli.conftest import SHORT, Command
 
 COMMANDS = ("run", "resume", "report", "show-config", "list", "doctor", "cite")

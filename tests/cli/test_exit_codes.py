@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mckean.cli import entry
-from mckean.runs import doctor, execute
+from mckean.runs.execution import execute
+from mckean.runs.machine import doctor
 from tests.cli.conftest import SHORT, Command
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mckean.runs import metrics
+from mckean.runs.store import metrics
 from tests.cli.conftest import ROOT, SHORT, Processes
 
 

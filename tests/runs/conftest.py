@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mckean.runs import execute, loading
-from mckean.runs.contracts import Report
-from mckean.runs.outcome import Outcome
-from mckean.runs.progress import Quiet
+from mckean.runs.configuration import loading
+from mckean.runs.execution import execute
+from mckean.runs.execution.contracts import Report
+from mckean.runs.execution.outcome import Outcome
+from mckean.runs.execution.progress import Quiet
 from tests.runs import fakes
 
 SHORT = (

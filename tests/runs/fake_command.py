@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from mckean.cli import main, reporting
-from mckean.runs import execute
+from mckean.runs.execution import execute
 from tests.runs import fakes
 
 reporting.write_report = fakes.report

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from mckean.runs.contracts import Tools
+from mckean.runs.execution.contracts import Tools
 
 
 class State(NamedTuple):

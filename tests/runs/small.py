@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mckean.runs import loading
-from mckean.runs.config import Config
+from mckean.runs.configuration import loading
+from mckean.runs.configuration.config import Config
 
 SMALL = ("data.held_out=0.25", "model.dim=3", "model.heads=8", "model.key_dim=2", "model.steps=3", "training.steps=2")
 

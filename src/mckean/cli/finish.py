@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mckean.cli import output
 from mckean.cli.options import Talk
-from mckean.runs.outcome import Outcome
+from mckean.runs.execution.outcome import Outcome
 
 
 def report_outcome(outcome: Outcome, talk: Talk) -> int:

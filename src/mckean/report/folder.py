@@ -10,7 +10,7 @@ from mckean.errors import Refused, StorageFailure
 from mckean.report.arrays import Costate, Flow, Heads, costate_from, flow_from, heads_from, load
 from mckean.report.metrics import Metrics, read_metrics
 from mckean.report.schema import Check, Manifest, Summary, parse
-from mckean.runs import manifest as manifests
+from mckean.runs.store import manifest as manifests
 
 ALWAYS = ("manifest.json", "config.toml", "metrics.jsonl")
 RESULTS = ("results/summary.json", "results/flow.npz", "results/heads.npz", "results/costate.npz")

@@ -1,10 +1,12 @@
 """A run from its configuration to its folder.
 
-`config` (what a run is) and `loading` (from TOML, examples and `--set`) · `datasets` (the prompts) ·
-`assemble` (configuration and prompts become a stepper) · `execute` (the host loop over jitted chunks) ·
-`folder`, `manifest`, `metrics`, `checkpoint`, `lock` (the durable store) · `environment` and `doctor` (the
-machine).
+Each room uses only those below it:
 
-Nothing here is imported with the package, and only `assemble`, `evaluate`, `selfcheck`, and functions that
-need the device import JAX.
+- `execution`: the course of a run, and `catalogue`: what there is to run, and what was run.
+- `evaluation`: predictions, self-checks, baselines and results of a state.
+- `assembly`: configuration and prompts become problem, heads and stepper.
+- `machine`: the environment, and whether it computes correctly.
+- `datasets` (the prompts) · `configuration` (what a run is told) · `store` (its folder, durable).
+
+Nothing here is imported with the package; only `assembly`, `evaluation` and functions that need the device import JAX.
 """

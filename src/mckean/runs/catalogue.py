@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mckean.errors import Refused, StorageFailure
-from mckean.runs import folder as folders
-from mckean.runs import loading, lock, metrics
-from mckean.runs import manifest as manifests
-from mckean.runs.folder import RunFolder
+from mckean.runs.configuration import loading
+from mckean.runs.store import folder as folders
+from mckean.runs.store import lock, metrics
+from mckean.runs.store import manifest as manifests
+from mckean.runs.store.folder import RunFolder
 
 
 def examples() -> list[dict[str, str]]:

@@ -20,7 +20,7 @@ def command(*, dir: Path = Path("runs"), talk: Talk = QUIET_TALK) -> int:
     dir
         Where runs would be written.
     """
-    from mckean.runs import doctor, environment
+    from mckean.runs.machine import doctor, environment
 
     with output.stdout_kept_clean():
         # The machine is judged as a run would find it.

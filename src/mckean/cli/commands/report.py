@@ -26,7 +26,7 @@ def command(
     animate
         Include the moving picture of the tokens.
     """
-    from mckean.runs import folder
+    from mckean.runs.store import folder
 
     found = folder.find(run, parent=dir)
     with output.stdout_kept_clean():

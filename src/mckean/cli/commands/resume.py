@@ -15,11 +15,12 @@ def command(run: RunName, /, *, dir: RunsFolder = Path("runs"), talk: Talk = QUI
     """
     from mckean.cli import reporting
     from mckean.cli.finish import report_outcome
-    from mckean.runs import folder, progress
+    from mckean.runs.execution import progress
+    from mckean.runs.store import folder
 
     found = folder.find(run, parent=dir)
     with output.stdout_kept_clean():
-        from mckean.runs import execute
+        from mckean.runs.execution import execute
 
         display = progress.choose(quiet=talk.quiet)
         try:

@@ -28,11 +28,12 @@ def command(
 
     from mckean.cli import reporting
     from mckean.cli.finish import report_outcome
-    from mckean.runs import loading, progress
+    from mckean.runs.configuration import loading
+    from mckean.runs.execution import progress
 
     resolved = loading.load(config, set_, seed)
     with output.stdout_kept_clean():
-        from mckean.runs import execute
+        from mckean.runs.execution import execute
 
         display = progress.choose(quiet=talk.quiet)
         try:

@@ -17,7 +17,7 @@ def command(
     """Print the configuration that `mckean run` would take; the keys that are unset or mean nothing in it are comments."""
     import tomllib
 
-    from mckean.runs import loading
+    from mckean.runs.configuration import loading
 
     text = loading.shown(loading.load(config, set_, seed))
     if talk.json:

@@ -1,0 +1,1 @@
+"""What a state is worth: `predictions`, `selfcheck`, `baselines` and `pairing` with them, and `conclude`, which writes `results/`."""
