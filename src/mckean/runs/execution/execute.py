@@ -24,6 +24,7 @@ from mckean.runs.execution.loop import NONFINITE, Job
 from mckean.runs.execution.outcome import EXIT_BUG, EXIT_NUMERICAL, EXIT_REFUSED, EXIT_STORAGE, Outcome
 from mckean.runs.execution.progress import Progress
 from mckean.runs.execution.results import finish
+from mckean.runs.execution.sameness import compare_environment, content_hash, require_same_data
 from mckean.runs.execution.stopping import Stopped
 from mckean.runs.machine import doctor, environment
 from mckean.runs.store import checkpoint, lock, metrics
@@ -117,9 +118,9 @@ def resume(
             assembly = tools.assemble(config)
         except Refused:
             # Prompts that do not fit the configuration any more are other prompts: that is the cause to name.
-            _same_data(manifest, _content_hash(config), config.data.name)
+            require_same_data(manifest, content_hash(config), config.data.name)
             raise
-        _same_data(manifest, assembly.dataset.content_hash(), config.data.name)
+        require_same_data(manifest, assembly.dataset.content_hash(), config.data.name)
         template = assembly.stepper.init(assembly.rho0, assembly.key)
         state = from_leaves(template, saved.leaves)
         metrics.truncate(folder.metrics, saved.step)
@@ -131,7 +132,7 @@ def resume(
                 ended=None,
                 resumed=[*manifest["resumed"], {"time": manifests.now(), "step": saved.step}],
             )
-            _compare_environment(journal)
+            compare_environment(journal)
             journal.say(f"{folder.path} goes on from training step {saved.step} of {config.training.steps}.")
             if not manifest["checks"]:
                 check(job, state, step=saved.step)
@@ -223,29 +224,6 @@ def _already_done(folder: RunFolder, manifest: manifests.Manifest, progress: Pro
         raise StorageFailure(f'"{folder.summary}" is damaged: it is not JSON.') from None
     report = folder.report if folder.report.exists() else None
     return Outcome(folder.path, 0, manifest, summary, report)
-
-
-def _same_data(manifest: manifests.Manifest, data_hash: str, name: str) -> None:
-    if manifest["data_hash"] != data_hash:
-        raise StorageFailure(
-            f'A run goes on with the prompts that it began with; the content of "{name}" has changed since: '
-            "bring the old file back, or start a new run."
-        )
-
-
-def _content_hash(config: Config) -> str:
-    from mckean.runs.assembly.assemble import prompts_of
-
-    return prompts_of(config).content_hash()
-
-
-def _compare_environment(journal: Journal) -> None:
-    """Other versions or another device can give other bits: that is said, not refused."""
-    now = environment.describe()
-    keys = ("versions", "device", "xla_flags", "threads", "python", "mckean")
-    odd = [key for key in keys if journal.manifest.get(key) != now[key]]
-    if odd:
-        journal.warn(f"This process differs from the one that began the run in {', '.join(odd)}; the bits may differ too.")
 
 
 def _text(path: Path) -> str:
