@@ -35,7 +35,9 @@ class Result(eqx.Module):
     @property
     def message(self) -> str:
         """One sentence: what happened, where, and what to do."""
-        place = ", ".join(f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in self.where.items())
+        place = ", ".join(
+            f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in self.where.items()
+        )
         text = CODES[self.code]
         return " ".join(part for part in (text[:-1] + (f" at {place}." if place else "."), self.advice) if part)
 

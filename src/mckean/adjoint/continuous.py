@@ -11,9 +11,8 @@ import jax
 import jax.numpy as jnp
 
 from mckean._shapes import Array, PromptMasses, Prompts
-from mckean.field.exact import field
-from mckean.field.method import Exact
-from mckean.field.reverse import costate_image
+from mckean.field.dispatch import costate_image, field
+from mckean.field.method import Method
 from mckean.measures.empirical import Empirical
 from mckean.tokens.grid import Grid, at_layer
 from mckean.tokens.integrate import combine
@@ -21,7 +20,7 @@ from mckean.tokens.schemes import Scheme
 
 
 def backward(
-    rho: Empirical, states: Array, w: PromptMasses, terminal: Prompts, grid: Grid, scheme: Scheme, method: Exact
+    rho: Empirical, states: Array, w: PromptMasses, terminal: Prompts, grid: Grid, scheme: Scheme, method: Method
 ) -> tuple[Array, tuple[Array, Array]]:
     """The costate (L+1, n, N, d), and the quadrature of the depth integral: points and h b_i w p (L, stages, n, N, d)."""
 

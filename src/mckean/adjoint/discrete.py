@@ -15,9 +15,8 @@ import jax
 import jax.numpy as jnp
 
 from mckean._shapes import Array, PromptMasses, Prompts
-from mckean.field.exact import field
-from mckean.field.method import Exact
-from mckean.field.reverse import costate_image, pullback
+from mckean.field.dispatch import costate_image, field, pullback
+from mckean.field.method import Method
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
 from mckean.tokens.grid import Grid, at_layer
@@ -43,7 +42,7 @@ def reverse_step(
 
 
 def sweep(
-    rho: Empirical, states: Array, w: PromptMasses, after: Prompts, grid: Grid, scheme: Scheme, method: Exact, keep: bool
+    rho: Empirical, states: Array, w: PromptMasses, after: Prompts, grid: Grid, scheme: Scheme, method: Method, keep: bool
 ) -> tuple[Prompts, Any, Array, Any]:
     """Reverse the whole flow, mass included.
 
@@ -77,7 +76,7 @@ def sweep(
 
 
 def costates(
-    rho: Empirical, states: Array, w: PromptMasses, terminal: Prompts, grid: Grid, scheme: Scheme, method: Exact
+    rho: Empirical, states: Array, w: PromptMasses, terminal: Prompts, grid: Grid, scheme: Scheme, method: Method
 ) -> Array:
     """The costate p (L+1, n, N, d) of the scheme: the same recursion per unit of token mass, finite at weight 0."""
 

@@ -10,7 +10,7 @@ from mckean._shapes import Array
 from mckean.adjoint import continuous, discrete, terminal
 from mckean.adjoint.particles import as_density
 from mckean.errors import Refused
-from mckean.field.reverse import pairing
+from mckean.field.dispatch import pairing
 from mckean.heads.base import Head
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
@@ -94,7 +94,7 @@ def functional_gradient(
     problem.check(rho)
     if adjoint not in ("discrete", "continuous"):
         raise Refused(f"`adjoint` must be 'discrete' or 'continuous'; found {adjoint!r}.")
-    return _build(problem, rho, adjoint)
+    return _build(problem.settled(rho), rho, adjoint)
 
 
 @eqx.filter_jit

@@ -33,9 +33,13 @@ class ParticleGradient(eqx.Module):
     initial: Array
 
 
-@eqx.filter_jit
 def particle_gradient(problem: Problem, rho: Empirical) -> ParticleGradient:
     """Risk and gradient at the atoms by the discrete adjoint. Source: mathematics, sections 3 and 4."""
+    return _particle_gradient(problem.settled(rho), rho)
+
+
+@eqx.filter_jit
+def _particle_gradient(problem: Problem, rho: Empirical) -> ParticleGradient:
     count = problem.size
     adaptive = problem.scheme.adaptive
 
@@ -44,9 +48,7 @@ def particle_gradient(problem: Problem, rho: Empirical) -> ParticleGradient:
         _, _, states = integrate(rho, x0, w, grid, problem.scheme, problem.method, observe=lambda x: x)
         losses, after, by_loss = terminal.start(problem, states[-1], w, targets)
         losses = jnp.where(grid.overrun, jnp.nan, losses)
-        before, by_head, by_mass, _ = discrete.sweep(
-            rho, states, w, after, grid, problem.scheme, problem.method, keep=False
-        )
+        before, by_head, by_mass, _ = discrete.sweep(rho, states, w, after, grid, problem.scheme, problem.method, keep=False)
         return (by_head, by_mass, by_loss), (losses, before)
 
     # An adaptive grid is shared by the batch, so that the batch must not be cut.

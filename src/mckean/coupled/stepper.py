@@ -89,7 +89,13 @@ class Stepper(eqx.Module):
         moving = trained_part(self.problem.loss)
         zero = jnp.zeros((), self.problem.prompts.points.dtype)
         return State(
-            rho0, self.problem.loss, self.dynamics.init(rho0.points), self.dynamics.init(moving), jnp.zeros((), jnp.int32), zero, key
+            rho0,
+            self.problem.loss,
+            self.dynamics.init(rho0.points),
+            self.dynamics.init(moving),
+            jnp.zeros((), jnp.int32),
+            zero,
+            key,
         )
 
     def advance(self, state: State, steps: int) -> tuple[State, dict[str, Any]]:
@@ -102,7 +108,9 @@ class Stepper(eqx.Module):
         """
         if not 0 <= steps <= CHUNK:
             raise Refused(f"`advance` does at most {CHUNK} training steps a call; found {steps}.")
-        state, good, known, done, risk, time, temperature, finite = _advance(self, state, jnp.asarray(steps))
+        # A table is planned anew for each chunk, from where the heads are: a plan that still serves compiles nothing.
+        stepper = eqx.tree_at(lambda s: s.problem, self, self.problem.settled(state.rho))
+        state, good, known, done, risk, time, temperature, finite = _advance(stepper, state, jnp.asarray(steps))
         count = int(done)
         records = {"risk": risk[:count], "time": time[:count], "temperature": temperature[:count], "finite": finite}
         return state, {**records, "last_good": good if bool(known) else None}
@@ -170,9 +178,7 @@ def step(stepper: Stepper, state: State) -> tuple[State, dict[str, Array]]:
     finite = jnp.isfinite(gradient.risk)
     for leaf in jax.tree.leaves((theta, trained_part(loss))):
         finite = finite & jnp.all(jnp.isfinite(leaf))
-    moved = State(
-        state.rho.with_points(theta), loss, memory, readout_memory, state.step + 1, state.time + h, state.key
-    )
+    moved = State(state.rho.with_points(theta), loss, memory, readout_memory, state.step + 1, state.time + h, state.key)
     return moved, {"risk": gradient.risk, "time": state.time, "temperature": beta, "finite": finite}
 
 

@@ -1,11 +1,13 @@
-"""The velocity field V_{ρ,μ}(x) = ∫ φ_θ(x, μ) dρ(θ), its reverse, and its diagnosis.
+"""The velocity field V_{ρ,μ}(x) = ∫ φ_θ(x, μ) dρ(θ), its reverse, its error, and its diagnosis.
 
-`velocity` is the public verb. `exact` evaluates clouds by a loop over blocks of heads, each head in tiles; `reverse` holds the two
-transposes that the adjoint is made of; `concentration` measures the effective sample size of the attention. `Exact` states the method's
-sizes.
+`velocity` and `certified_velocity` are the public verbs. `exact` evaluates clouds by a loop over blocks of heads, each head in tiles;
+`reverse` holds the transposes that the adjoint is made of; `tabulated` does the same work in O(N + H) for tokens in few dimensions, with a
+bound; `random` estimates it from a batch of tokens. `choice` decides among them on the host and `dispatch` calls the one decided on.
+`concentration` measures the effective sample size of the attention.
 """
 
-from mckean.field.method import Exact
-from mckean.field.velocity import velocity
+from mckean.field.certified import CertifiedVelocity
+from mckean.field.method import Exact, RandomBatch, Tabulated
+from mckean.field.velocity import certified_velocity, velocity
 
-__all__ = ["Exact", "velocity"]
+__all__ = ["CertifiedVelocity", "Exact", "RandomBatch", "Tabulated", "certified_velocity", "velocity"]

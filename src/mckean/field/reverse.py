@@ -49,9 +49,7 @@ def pairing(heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: Exac
     return over_heads(jax.checkpoint(body), None, heads, ones, block_size(heads, x, x, method))[1]
 
 
-def costate_image(
-    heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, p: Prompts, method: Exact
-) -> Prompts:
+def costate_image(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, p: Prompts, method: Exact) -> Prompts:
     r"""$\nabla_x V(x)^T p(x) + \int [D_\mu V(x', \cdot)(x)]^T p(x')\,d\mu(x')$ at every token (n, N, d). Mathematics, section 3."""
 
     def body(total, block, masses):

@@ -1,30 +1,31 @@
-"""The public verb: the velocity of tokens."""
+"""The public verbs: the velocity of tokens, and the same with its certificate."""
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from mckean._shapes import Array
 from mckean.errors import Refused
-from mckean.field.exact import field
-from mckean.field.method import Exact
+from mckean.field.certified import CertifiedVelocity, certify, compiled
+from mckean.field.choice import settle, unknown
+from mckean.field.method import Automatic, Method, RandomBatch
+from mckean.field.tabulated.guarded import Planned
 from mckean.heads.base import Head
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
 
 
-def velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: Exact | None = None) -> Array:
+def velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: Method | None = None) -> Array:
     r"""$V_{\rho,\mu}(x) = \int \varphi_\theta(x, \mu)\,d\rho(\theta)$.
 
     Arguments:
         rho: head measure, H atoms.  mu: token measure (N, d), or a batch (n, N, d).
         x: queries (M, d) (for a batch (n, M, d)); by default the tokens of mu.
-        method: how it is evaluated; None chooses.
+        method: `mk.Exact()`, `mk.Tabulated(rtol)` or `mk.RandomBatch(size)`; None takes the faster of exact and table (to 1e-10).
 
     Gives (M, d) (a batch: (n, M, d)). Differentiable in every argument. Raises `Refused` for heads and tokens that do not fit together.
-    Source: mathematics, section 2.
+    Inside jax.jit a table needs its `reach`, and its bound relative to max|V| is not checked afterwards. Source: mathematics, section 2.
 
     >>> import jax.numpy as jnp, mckean as mk
     >>> one = jnp.ones((1, 1, 1))
@@ -34,20 +35,62 @@ def velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: Exact | No
     >>> [round(float(x), 4) for x in v]
     [0.7616, -0.7616]
     """
+    method, points, weights, queries = _prepared(rho, mu, x, method)
+    if any(unknown(leaf) for leaf in jax.tree.leaves((rho, mu, queries))):
+        settled = settle(method, rho, points, weights, queries).method
+        out = compiled(rho.points, rho.weights, points, weights, settled, queries)
+    else:
+        out = certify(rho, points, weights, method, queries)[0]
+    return out if mu.batch is not None else out[0]
+
+
+def certified_velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: Method | None = None) -> CertifiedVelocity:
+    r"""The velocity with its certificate: how it was evaluated, why, and the bound of its relative error. Arguments as for `velocity`.
+
+    The bound of a table follows from its numbers of cells and nodes alone: each token's weight e^{⟨u, y⟩} is multiplied by 1 + ε with
+    |ε| ≤ η, so that |m̃ − m| ≤ η/(1 − η) ∫|y − m| dP. Not inside jax.jit. Source: mathematics, section 8.
+
+    >>> import jax, jax.numpy as jnp, mckean as mk
+    >>> rho = mk.Empirical(mk.Softmax.normal(heads=4, dim=2, key_dim=2, key=jax.random.key(0)))
+    >>> mu = mk.Empirical(jax.random.uniform(jax.random.key(1), (300, 2)))
+    >>> found = mk.certified_velocity(rho, mu, method=mk.Tabulated(rtol=1e-3))
+    >>> found.method, found.bound <= 1e-3
+    ('tabulated', True)
+    """
+    method, points, weights, queries = _prepared(rho, mu, x, method)
+    if any(unknown(leaf) for leaf in jax.tree.leaves((rho, mu, queries))):
+        raise Refused(
+            "A certificate looks at values, which are unknown inside jax.jit and vmap; call it outside, or use mk.velocity."
+        )
+    out, choice, bound = certify(rho, points, weights, method, queries)
+    name = (
+        "tabulated"
+        if isinstance(choice.method, Planned)
+        else "random batch"
+        if isinstance(choice.method, RandomBatch)
+        else "exact"
+    )
+    return CertifiedVelocity(out if mu.batch is not None else out[0], name, choice.reason, bound, choice.plan)
+
+
+def _prepared(rho: Empirical, mu: Empirical, x: Any, method: Method | None) -> tuple[Method, Array, Array, Array | None]:
     heads = check_heads(rho)
     if isinstance(heads, Layered):
         raise Refused("The velocity needs the heads of one depth; pass `mk.Empirical(heads.layer(index), weights[index])`.")
     check_fit(rho, mu)
-    method = Exact() if method is None else method
     batched = mu.batch is not None
     points, weights = (mu.points, mu.weights) if batched else (mu.points[None], mu.weights[None])
     queries = None if x is None else _queries(x, mu).reshape(points.shape[0], -1, points.shape[-1])
-    out = _field(heads, rho.weights, points, weights, method, queries)
-    return out if batched else out[0]
+    return check_method(method), points, weights, queries
 
 
-_field = eqx.filter_jit(field)
-"""Compiled once for each shape, also where the verb is called in a loop."""
+def check_method(method: Method | None) -> Method:
+    """The method asked for, or the automatic choice."""
+    if method is None:
+        return Automatic()
+    if not isinstance(method, Method):
+        raise Refused(f"`method` must be mk.Exact(), mk.Tabulated(rtol), mk.RandomBatch(size) or None; found {method!r}.")
+    return method
 
 
 def _queries(x: Any, mu: Empirical) -> Array:

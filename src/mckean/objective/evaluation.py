@@ -26,15 +26,28 @@ def regularised_risk(problem: Problem, rho: Empirical) -> Array:
     return risk(problem, rho) + confinement(problem, rho)
 
 
-@eqx.filter_jit
 def prompt_losses(problem: Problem, rho: Empirical) -> Array:
     """ℓ_i (n,): the loss of each prompt."""
-    return jax.vmap(problem.loss)(terminal(problem, rho), problem.targets)
+    return _prompt_losses(problem.settled(rho), rho)
+
+
+def terminal(problem: Problem, rho: Empirical) -> Empirical:
+    """The terminal measures μ_T^{(i)}, a batch (n, N, d)."""
+    return _terminal(problem.settled(rho), rho)
+
+
+def trajectories(problem: Problem, rho: Empirical) -> tuple[Array, Array]:
+    """The depth grid (L+1,) and the tokens of every prompt there (n, L+1, N, d)."""
+    return _trajectories(problem.settled(rho), rho)
 
 
 @eqx.filter_jit
-def terminal(problem: Problem, rho: Empirical) -> Empirical:
-    """The terminal measures μ_T^{(i)}, a batch (n, N, d)."""
+def _prompt_losses(problem: Problem, rho: Empirical) -> Array:
+    return jax.vmap(problem.loss)(_terminal(problem, rho), problem.targets)
+
+
+@eqx.filter_jit
+def _terminal(problem: Problem, rho: Empirical) -> Empirical:
     prompts = problem.prompts
     grid = problem.grid(rho, prompts.points, prompts.weights)
 
@@ -50,8 +63,7 @@ def terminal(problem: Problem, rho: Empirical) -> Empirical:
 
 
 @eqx.filter_jit
-def trajectories(problem: Problem, rho: Empirical) -> tuple[Array, Array]:
-    """The depth grid (L+1,) and the tokens of every prompt there (n, L+1, N, d)."""
+def _trajectories(problem: Problem, rho: Empirical) -> tuple[Array, Array]:
     x0, w = problem.prompts.points, problem.prompts.weights
     grid = problem.grid(rho, x0, w)
     _, _, points = integrate(rho, x0, w, grid, problem.scheme, problem.method, observe=lambda x: x)

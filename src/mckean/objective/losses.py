@@ -55,7 +55,9 @@ class CrossEntropy(eqx.Module):
             given = np.asarray(targets)
             wrong = given[(given < 0) | (given >= classes)]
             if wrong.size:
-                raise Refused(f"{wanted}; found the class {wrong[0]}. Number the classes from 0, or give the readout more outputs.")
+                raise Refused(
+                    f"{wanted}; found the class {wrong[0]}. Number the classes from 0, or give the readout more outputs."
+                )
 
 
 class Potential(eqx.Module):

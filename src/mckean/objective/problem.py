@@ -1,5 +1,6 @@
 """The learning problem: prompts, targets, a loss and the depth flow between them."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,13 @@ import numpy as np
 
 from mckean._shapes import Array
 from mckean.errors import Refused
-from mckean.field.method import Exact
-from mckean.field.velocity import check_fit, check_heads
+from mckean.field.choice import undecided
+from mckean.field.method import Method
+from mckean.field.velocity import check_fit, check_heads, check_method
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.objective.checks import as_targets, check_prompts, loss_struct
 from mckean.tokens import grid as grids
+from mckean.tokens.planning import settle_flow
 from mckean.tokens.prompts import chunk_size
 from mckean.tokens.schemes import Scheme, find
 
@@ -52,7 +55,7 @@ class Problem(eqx.Module):
     temperature: Array
     steps: int = eqx.field(static=True)
     scheme: Scheme = eqx.field(static=True)
-    method: Exact = eqx.field(static=True)
+    method: Method = eqx.field(static=True)
     rtol: float = eqx.field(static=True)
     atol: float = eqx.field(static=True)
 
@@ -67,7 +70,7 @@ class Problem(eqx.Module):
         scheme: str = "rk4",
         confinement: float = 0.0,
         temperature: float = 0.0,
-        method: Exact | None = None,
+        method: Method | None = None,
         rtol: float = 1e-8,
         atol: float = 1e-10,
     ):
@@ -98,7 +101,7 @@ class Problem(eqx.Module):
         self.horizon = jnp.asarray(horizon, dtype)
         self.confinement = jnp.asarray(confinement, dtype)
         self.temperature = jnp.asarray(temperature, dtype)
-        self.steps, self.scheme, self.method = int(steps), find(scheme), Exact() if method is None else method
+        self.steps, self.scheme, self.method = int(steps), find(scheme), check_method(method)
         self.rtol, self.atol = rtol, atol
 
     @property
@@ -118,6 +121,25 @@ class Problem(eqx.Module):
         if not self.scheme.adaptive:
             grids.fixed(1.0, self.steps, grids.layer_count(rho), self.prompts.points.dtype)
 
+    def settled(self, rho: Empirical) -> "Problem":
+        """The problem with the field's method decided for this ρ: itself where it is decided already.
+
+        A table is planned a hundred times tighter than `rtol`, because the derivative of an interpolant errs by more than its value. Decide
+        outside jax.jit: inside, tokens are unknown.
+        """
+        if not undecided(self.method):
+            return self
+        points, weights = self.prompts.points, self.prompts.weights
+        choice = settle_flow(self.method, rho, points, weights, self.horizon, tighter=100.0)
+        return self.with_method(choice.method)
+
+    def with_method(self, method: Method) -> "Problem":
+        """The same problem by another method of the field."""
+        other = object.__new__(Problem)
+        for field in dataclasses.fields(self):
+            object.__setattr__(other, field.name, method if field.name == "method" else getattr(self, field.name))
+        return other
+
     def grid(self, rho: Empirical, x0: Array, w: Array) -> grids.Grid:
         """The depth grid for these clouds (n, N, d): fixed, or the accepted steps of the adaptive scheme under ρ.
 
@@ -132,9 +154,7 @@ class Problem(eqx.Module):
         """The problem on a minibatch of its prompts."""
         prompts = unchecked(self.prompts.points[index], self.prompts.weights[index])
         targets = jax.tree.map(lambda leaf: leaf[index], self.targets)
-        return eqx.tree_at(
-            lambda p: (p.prompts, p.targets), self, (prompts, targets), is_leaf=lambda leaf: leaf is None
-        )
+        return eqx.tree_at(lambda p: (p.prompts, p.targets), self, (prompts, targets), is_leaf=lambda leaf: leaf is None)
 
     @property
     def data(self) -> tuple[Array, Array, Any]:

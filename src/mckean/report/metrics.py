@@ -30,8 +30,10 @@ class Metrics:
         """A sentence on the lines that could not be read."""
         if not self.unreadable:
             return None
-        lines = "1 line of metrics.jsonl is damaged and was" if self.unreadable == 1 else (
-            f"{self.unreadable:,} lines of metrics.jsonl are damaged and were"
+        lines = (
+            "1 line of metrics.jsonl is damaged and was"
+            if self.unreadable == 1
+            else (f"{self.unreadable:,} lines of metrics.jsonl are damaged and were")
         )
         return f"{lines} left out: the curves lack these points."
 

@@ -14,7 +14,7 @@ import numpy as np
 from mckean._shapes import Array, Key
 from mckean.adjoint.functional_gradient import functional_gradient
 from mckean.adjoint.particles import particle_gradient
-from mckean.field.exact import field
+from mckean.field.dispatch import field
 from mckean.heads.base import Head
 from mckean.heads.block import Block
 from mckean.heads.bounded import Bounded
@@ -71,7 +71,9 @@ def gauge(problem: Problem, rho: Empirical) -> float:
 def _gauge_defect(head: Softmax, gradient: Softmax) -> float:
     left = jnp.einsum("...ka,...la->...kl", head.query, gradient.query)
     right = jnp.einsum("...ka,...la->...kl", gradient.key, head.key)
-    size = jnp.linalg.norm(head.query) * jnp.linalg.norm(gradient.query) + jnp.linalg.norm(head.key) * jnp.linalg.norm(gradient.key)
+    size = jnp.linalg.norm(head.query) * jnp.linalg.norm(gradient.query) + jnp.linalg.norm(head.key) * jnp.linalg.norm(
+        gradient.key
+    )
     return float(jnp.linalg.norm(left - right) / jnp.maximum(size, jnp.finfo(size.dtype).tiny))
 
 

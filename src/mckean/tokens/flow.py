@@ -20,7 +20,8 @@ class Flow(eqx.Module):
         weights: (N,) or (n, N): mass does not change along the flow.
         saved: what the function of the state gave at each time, stacked along axis 0, or None.
         final: the terminal measure.
-        stats: scheme, depth steps, evaluations of the field, effective sample size of the attention, warnings.
+        stats: scheme, depth steps, evaluations of the field, how it was evaluated and its error's bound (`field`),
+            effective sample size of the attention, warnings.
         result: how the solve ended; `.ok`, `.message`.
     """
 
@@ -51,6 +52,12 @@ class Flow(eqx.Module):
             f"  {stats['scheme']}, {stats['steps']} depth steps, {stats['evaluations']} evaluations of the field, {stats['heads']} heads",
             f"  saved {len(self.times)} depths; result: {self.result.message}",
         ]
+        field = stats.get("field")
+        if field is not None and "bound" in field:
+            lines.append(
+                f"  field by a table: {field['tabulated']} of {field['evaluations']} evaluations, relative error at most {field['bound']:.1e}"
+            )
+            lines.extend([f"  {field['note']}"] if "note" in field else [])
         ess = stats.get("effective_sample_size")
         if ess is not None:
             lines.append(

@@ -70,7 +70,9 @@ def gaussian_transport(
     m0 = jnp.asarray(mean, a.dtype)
     s0 = jnp.asarray(covariance, a.dtype)
     if m0.shape != (a.shape[-1],) or s0.shape != a.shape[1:]:
-        raise Refused(f"Heads of R^{a.shape[-1]} need mean ({a.shape[-1]},) and a square covariance; found {m0.shape}, {s0.shape}.")
+        raise Refused(
+            f"Heads of R^{a.shape[-1]} need mean ({a.shape[-1]},) and a square covariance; found {m0.shape}, {s0.shape}."
+        )
     if not np.isfinite(horizon) or horizon <= 0:
         raise Refused(f"`horizon` must be a positive depth T; found {horizon}.")
     wanted = jnp.asarray([0.0, horizon] if times is None else times, a.dtype)

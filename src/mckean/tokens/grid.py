@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from mckean._shapes import Array, Times
 from mckean.errors import Refused
-from mckean.field.exact import field
-from mckean.field.method import Exact
+from mckean.field.dispatch import field
+from mckean.field.method import Method
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical, unchecked
 
@@ -41,9 +41,7 @@ def fixed(horizon: Any, steps: int, layers: int, dtype: Any) -> Grid:
     return Grid(times, jnp.arange(steps) // (steps // layers), jnp.zeros((), bool))
 
 
-def adaptive(
-    rho: Empirical, x0: Array, w: Array, horizon: Any, most: int, method: Exact, rtol: float, atol: float
-) -> Grid:
+def adaptive(rho: Empirical, x0: Array, w: Array, horizon: Any, most: int, method: Method, rtol: float, atol: float) -> Grid:
     """The accepted steps of Tsit5 (diffrax, PI control) for a batch of clouds, padded to `most` with steps of length 0.
 
     One sequence of steps serves the whole batch; the error is the largest over prompts, tokens of positive weight and coordinates, so

@@ -6,10 +6,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mckean.field.method import Exact
+from mckean.field.method import Method
 
 
-def chunk_size(method: Exact, prompts: int, tokens: int) -> int:
+def chunk_size(method: Method, prompts: int, tokens: int) -> int:
     """How many prompts are carried together: enough to fill a block of the field, few enough to bound memory."""
     tile = min(tokens, method.tile or tokens)
     return max(1, min(prompts, 4 * method.block // max(tokens * tile, 1)))

@@ -12,16 +12,18 @@ from jax.core import Tracer
 
 from mckean._shapes import Array
 from mckean.errors import Refused
-from mckean.field.method import Exact
-from mckean.field.velocity import check_fit, check_heads
+from mckean.field.method import Method
+from mckean.field.tabulated.guarded import Note
+from mckean.field.velocity import check_fit, check_heads, check_method
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.tokens import grid as grids
 from mckean.tokens.flow import Flow
-from mckean.tokens.integrate import integrate
+from mckean.tokens.integrate import integrate_noted
+from mckean.tokens.planning import settle_flow
 from mckean.tokens.prompts import chunk_size, over_prompts
 from mckean.tokens.saving import Observe, Save, nothing, observer, picked
 from mckean.tokens.schemes import Scheme, find
-from mckean.tokens.verdict import TRACED, concentration, verdict
+from mckean.tokens.verdict import TRACED, account, concentration, verdict
 
 
 class ConcentrationWarning(UserWarning):
@@ -35,7 +37,7 @@ def transport(
     horizon: float | Array,
     steps: int,
     scheme: str = "rk4",
-    method: Exact | None = None,
+    method: Method | None = None,
     save: Save = "all",
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -47,6 +49,7 @@ def transport(
         mu0: tokens (N, d), or a batch of prompts (n, N, d).
         horizon: T > 0.  steps: L, the number of depth steps; for "tsit5" the largest number allowed.
         scheme: "euler", "heun", "rk4" (fixed steps) or "tsit5" (adaptive, one sequence of steps for a batch).
+        method: how the field is evaluated, see `velocity`; None chooses. `.stats['field']` says what was taken and the bound of its error.
         save: "all" grid times; "last"; an increasing list of grid times; or a function of the token measure (an `Empirical`), whose values
             are stacked in `.saved` while the tokens are not kept.
         rtol, atol: of the adaptive scheme, on the largest error over tokens and coordinates.
@@ -74,9 +77,11 @@ def transport(
         raise Refused(f"`horizon` must be a positive depth T; found {horizon}.")
     if steps < 1:
         raise Refused(f"The number of depth steps must be at least 1; found steps={steps}.")
-    method = Exact() if method is None else method
+    method = check_method(method)
     batched = mu0.batch is not None
     x0, w = (mu0.points, mu0.weights) if batched else (mu0.points[None], mu0.weights[None])
+    choice = settle_flow(method, rho, x0, w, jnp.asarray(horizon, x0.dtype))
+    method = choice.method
     if table.adaptive:
         grid = _frozen_grid(rho, x0, w, jnp.asarray(horizon, x0.dtype), steps, method, rtol, atol)
     else:
@@ -86,9 +91,11 @@ def transport(
         grid = _trim(grid)
     kept = picked(save, _known_times(grid, horizon, table))
     chunk = chunk_size(method, *w.shape)
-    x, first_bad, seen = _run(rho, x0, w, grid, table, method, observer(save, w, batched), chunk, traced)
+    x, first_bad, seen, notes = _run(rho, x0, w, grid, table, method, observer(save, w, batched), chunk, traced)
     if table.adaptive and traced:
-        x, seen = jax.tree.map(lambda leaf: jnp.where(grid.overrun, jnp.nan, leaf) if eqx.is_inexact_array(leaf) else leaf, (x, seen))
+        x, seen = jax.tree.map(
+            lambda leaf: jnp.where(grid.overrun, jnp.nan, leaf) if eqx.is_inexact_array(leaf) else leaf, (x, seen)
+        )
     points = saved = None
     if callable(save):
         saved = seen
@@ -96,44 +103,47 @@ def transport(
         points = x[:, None] if isinstance(save, str) and save == "last" else seen[:, kept]
         points = points if batched else points[0]
     final = unchecked(x if batched else x[0], mu0.weights)
-    result, ess, notes = TRACED, None, ()
+    result, ess, said = TRACED, None, ()
     if not traced:
         result = verdict(int(first_bad), grid, table)
-        ess, notes = concentration(rho, grid, x0, x, w, result)
-    for note in notes:
+        ess, said = concentration(rho, grid, x0, x, w, result)
+    for note in said:
         warnings.warn(note, ConcentrationWarning, stacklevel=2)
     stats = {
         "scheme": table.name,
         "steps": grid.steps,
         "evaluations": grid.steps * table.stages,
         "heads": rho.size,
+        "field": None if traced else account(choice, notes),
         "effective_sample_size": ess,
-        "warnings": notes,
+        "warnings": said,
     }
     return Flow(grid.times[kept], points, mu0.weights, saved, final, stats, result)
 
 
 @eqx.filter_jit
 def _run(
-    rho, x0, w, grid, table: Scheme, method: Exact, observe: Callable[[Array], Any], chunk: int, checkpoint: bool
-) -> tuple[Array, Array, Any]:
-    """The final clouds, the first bad depth step, and what was observed: tokens (n, L+1, N, d), or what a function gave (L+1, ...)."""
+    rho, x0, w, grid, table: Scheme, method: Method, observe: Callable[[Array], Any], chunk: int, checkpoint: bool
+) -> tuple[Array, Array, Any, Note]:
+    """The final clouds, the first bad depth step, what was observed (tokens (n, L+1, N, d), or what a function gave (L+1, ...)), notes."""
     if isinstance(observe, Observe):
         # A function of the whole batch: it cannot be cut.
-        return integrate(rho, x0, w, grid, table, method, observe, checkpoint)
+        return integrate_noted(rho, x0, w, grid, table, method, observe, checkpoint)
 
     def body(x0: Array, w: Array):
-        x, first_bad, seen = integrate(rho, x0, w, grid, table, method, observe, checkpoint)
+        x, first_bad, seen, notes = integrate_noted(rho, x0, w, grid, table, method, observe, checkpoint)
         seen = None if observe is nothing else jnp.moveaxis(seen, 0, 1)
-        return (), (x, jnp.broadcast_to(first_bad, x.shape[:1]), seen)
+        return (), (x, jnp.broadcast_to(first_bad, x.shape[:1]), seen, jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 2, 0), notes))
 
-    _, (x, first_bad, seen) = over_prompts(body, (x0, w), chunk)
-    return x, jnp.min(first_bad), seen
+    _, (x, first_bad, seen, notes) = over_prompts(body, (x0, w), chunk)
+    return x, jnp.min(first_bad), seen, notes
 
 
-def _frozen_grid(rho, x0, w, horizon: Array, most: int, method: Exact, rtol: float, atol: float) -> grids.Grid:
+def _frozen_grid(rho, x0, w, horizon: Array, most: int, method: Method, rtol: float, atol: float) -> grids.Grid:
     """The accepted steps, as fractions of T through which no derivative passes."""
-    rho, x0, w, end = jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_array(leaf) else leaf, (rho, x0, w, horizon))
+    rho, x0, w, end = jax.tree.map(
+        lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_array(leaf) else leaf, (rho, x0, w, horizon)
+    )
     grid = _adaptive(rho, x0, w, end, most, method, rtol, atol)
     if not isinstance(horizon, Tracer):
         return grid
@@ -141,7 +151,7 @@ def _frozen_grid(rho, x0, w, horizon: Array, most: int, method: Exact, rtol: flo
 
 
 @eqx.filter_jit
-def _adaptive(rho, x0, w, horizon, most: int, method: Exact, rtol: float, atol: float):
+def _adaptive(rho, x0, w, horizon, most: int, method: Method, rtol: float, atol: float):
     return grids.adaptive(rho, x0, w, horizon, most, method, rtol, atol)
 
 

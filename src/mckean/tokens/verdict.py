@@ -1,10 +1,14 @@
 """How a flow ended, and whether its cloud still stands for a density: what is looked at on the host, after the flow."""
 
+from typing import Any
+
 import equinox as eqx
 import numpy as np
 
 from mckean._shapes import Array
+from mckean.field.choice import Choice
 from mckean.field.concentration import effective_sample_size
+from mckean.field.tabulated.guarded import Note, Planned
 from mckean.measures.empirical import Empirical
 from mckean.result import Result
 from mckean.tokens.grid import Grid, at_layer
@@ -56,6 +60,29 @@ def concentration(
         f"At t = {float(grid.times[-1]) if result.ok else 0.0:g} the attention averages over {ess['median']:.3g} atoms (median effective "
         f"sample size; uniform attention has {uniform:.3g}): the cloud no longer stands for a density. Take more tokens, or smaller |A| or T.",
     )
+
+
+def account(choice: Choice, notes: Note) -> dict[str, Any]:
+    """How the field was evaluated along a flow: the method, why, evaluations by the table and all, and the largest relative bound."""
+    used = np.asarray(notes.tabulated)
+    if not isinstance(choice.method, Planned):
+        return {"method": type(choice.method).__name__, "reason": choice.reason}
+    bound, rtol = float(np.max(np.asarray(notes.bound))), choice.rtol
+    told = {
+        "method": "Tabulated",
+        "reason": choice.reason,
+        "rtol": rtol,
+        "bound": bound,
+        "tabulated": int(used.sum()),
+        "evaluations": int(used.size),
+    }
+    if not used.all():
+        told["note"] = "tokens outgrew the table's plan; there the exact sum was taken"
+    elif bound > rtol:
+        told["note"] = (
+            "heads cancel along the flow, so that the bound relative to max|V| is above rtol; the accuracy is better than the bound"
+        )
+    return told
 
 
 @eqx.filter_jit

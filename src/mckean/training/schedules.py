@@ -66,5 +66,7 @@ def cosine(final: float = 0.0) -> Schedule:
 
 def _checked(final: float, positive: bool = False) -> float:
     if not 0 <= final < math.inf or (positive and final == 0):
-        raise Refused(f"A schedule's final factor must be finite and {'positive' if positive else 'non-negative'}; found {final}.")
+        raise Refused(
+            f"A schedule's final factor must be finite and {'positive' if positive else 'non-negative'}; found {final}."
+        )
     return float(final)

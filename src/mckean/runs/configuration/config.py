@@ -79,11 +79,12 @@ class Data(Section):
         ),
     )
 
-
     @model_validator(mode="after")
     def _copies_have_coordinates(self) -> Self:
         if self.copies > 0 and not self.moved.split():
-            raise ValueError(f"data.moved must name the coordinates that copies are moved in; found none beside copies = {self.copies}.")
+            raise ValueError(
+                f"data.moved must name the coordinates that copies are moved in; found none beside copies = {self.copies}."
+            )
         return self
 
 

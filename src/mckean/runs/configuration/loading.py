@@ -82,7 +82,9 @@ def shown(config: Config) -> str:
         section, _, field = name.rpartition(".")
         if section and field not in sections[section]:
             meaning = type(getattr(config, section)).model_fields[field].description
-            notes[section].append(f"{field}: not used here, since {unused[name]}." if name in unused else f"{field}: unset. {meaning}")
+            notes[section].append(
+                f"{field}: not used here, since {unused[name]}." if name in unused else f"{field}: unset. {meaning}"
+            )
     return toml.document({"seed": config.seed}, sections, notes)
 
 

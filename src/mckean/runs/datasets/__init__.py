@@ -54,7 +54,4 @@ def load(name_or_path: str | os.PathLike[str], *, seed: int = SPLIT_SEED, held_o
         return files.load(path, seed=seed, held_out=held_out)
     near = difflib.get_close_matches(text, names(), n=1, cutoff=0.5)
     advice = f"did you mean {near[0]!r}?" if near else f"the packaged ones are {', '.join(names())}."
-    raise Refused(
-        f"A data set must be a packaged name or the path of an .npz or .safetensors file; found {text!r}: "
-        f"{advice}"
-    )
+    raise Refused(f"A data set must be a packaged name or the path of an .npz or .safetensors file; found {text!r}: {advice}")

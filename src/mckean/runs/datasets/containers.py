@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from mckean.errors import Refused
 
-_SAFETENSORS_TYPES = frozenset(
-    {"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
-)
+_SAFETENSORS_TYPES = frozenset({"F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +36,7 @@ def open_container(path: Path) -> Container:
     readers = {".npz": _read_npz, ".safetensors": _read_safetensors}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise Refused(
-            f"A data file must be .npz or .safetensors; found {path.name!r}: save it with numpy.savez."
-        )
+        raise Refused(f"A data file must be .npz or .safetensors; found {path.name!r}: save it with numpy.savez.")
     if not path.exists():
         raise Refused(f"The data file must exist; found nothing at {path}: check data.name.")
     if not path.is_file():
@@ -61,9 +57,7 @@ def _check_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -
     """Refuse pickles and lying headers before NumPy allocates what the header asks for."""
     name = info.filename.removesuffix(".npy")
     if not info.filename.endswith(".npy"):
-        raise Refused(
-            f"{path.name} must hold arrays only; {info.filename!r} is none: save it with numpy.savez."
-        )
+        raise Refused(f"{path.name} must hold arrays only; {info.filename!r} is none: save it with numpy.savez.")
     with archive.open(info) as stream:
         version = np.lib.format.read_magic(stream)
         if version == (1, 0):
@@ -144,7 +138,5 @@ def _names_from_metadata(metadata: Mapping[str, str], path: Path) -> tuple[str, 
     except ValueError:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise Refused(
-            f"The metadata `classes` of {path.name} must be a JSON list of strings; found {text[:40]!r}."
-        )
+        raise Refused(f"The metadata `classes` of {path.name} must be a JSON list of strings; found {text[:40]!r}.")
     return tuple(names)

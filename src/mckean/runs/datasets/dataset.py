@@ -41,27 +41,17 @@ class PromptSet:
         weights = np.asarray(self.weights)
         targets = np.asarray(self.targets)
         if points.ndim != 3 or 0 in points.shape:
-            raise Refused(
-                f"points must have three non-empty axes (prompt, token, coordinate); found shape "
-                f"{points.shape}."
-            )
+            raise Refused(f"points must have three non-empty axes (prompt, token, coordinate); found shape {points.shape}.")
         if weights.shape != points.shape[:2]:
-            raise Refused(
-                f"weights must have one entry an atom, shape {points.shape[:2]}; found shape {weights.shape}."
-            )
+            raise Refused(f"weights must have one entry an atom, shape {points.shape[:2]}; found shape {weights.shape}.")
         if not np.isfinite(points).all():
-            raise Refused(
-                "points must be finite, padding included; place pads with mckean.runs.datasets.pad."
-            )
+            raise Refused("points must be finite, padding included; place pads with mckean.runs.datasets.pad.")
         if not (weights >= 0).all():  # written so that NaN fails too
             raise Refused("weights must be non-negative numbers; found a negative one or a NaN.")
         sums = weights.sum(axis=1)
         if not (np.abs(sums - 1.0) <= WEIGHT_TOLERANCE).all():
             worst = int(np.argmax(np.abs(sums - 1.0)))
-            raise Refused(
-                f"Each prompt's weights must sum to 1; those of prompt {worst} sum to {sums[worst]:.9g}: "
-                f"divide by it."
-            )
+            raise Refused(f"Each prompt's weights must sum to 1; those of prompt {worst} sum to {sums[worst]:.9g}: divide by it.")
         is_classes = np.issubdtype(targets.dtype, np.integer)
         if not is_classes and not np.issubdtype(targets.dtype, np.floating):
             raise Refused(f"targets must be integers (classes) or floats; found {targets.dtype}.")
@@ -69,9 +59,7 @@ class PromptSet:
             want = f"({len(points)},)" if is_classes else f"({len(points)}, q)"
             raise Refused(f"targets of type {targets.dtype} must have shape {want}; found {targets.shape}.")
         if not is_classes and (targets.shape[1] == 0 or not np.isfinite(targets).all()):
-            raise Refused(
-                "Numbers to regress on must be finite, at least one a prompt; found none, an inf or a NaN."
-            )
+            raise Refused("Numbers to regress on must be finite, at least one a prompt; found none, an inf or a NaN.")
         if is_classes and (targets < 0).any():
             raise Refused(f"Class indices must be 0 or more; found {targets.min()}.")
         object.__setattr__(self, "points", _frozen(points, np.float64))
@@ -146,17 +134,13 @@ class Dataset:
                 continue
             if half.dim != self.train.dim:
                 raise Refused(
-                    f"Held-out tokens must have the {self.train.dim} coordinates of the training tokens; "
-                    f"found {half.dim}."
+                    f"Held-out tokens must have the {self.train.dim} coordinates of the training tokens; found {half.dim}."
                 )
             if half.targets.shape[1:] != self.train.targets.shape[1:]:
-                raise Refused(
-                    "Held-out targets must be of the kind and width of the training targets; found others."
-                )
+                raise Refused("Held-out targets must be of the kind and width of the training targets; found others.")
             if self.classes is not None and int(half.targets.max()) >= len(self.classes):
                 raise Refused(
-                    f"Class indices must be below the number of classes, {len(self.classes)}; "
-                    f"found {half.targets.max()}."
+                    f"Class indices must be below the number of classes, {len(self.classes)}; found {half.targets.max()}."
                 )
 
     def take(self, train: int | None = None, test: int | None = None) -> Dataset:

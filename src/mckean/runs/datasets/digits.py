@@ -45,8 +45,7 @@ def _read() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
             table = np.loadtxt(stream, delimiter=",", ndmin=2)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise Refused(
-            f"scikit-learn's digits.csv.gz must be a readable table; found {error}: reinstall it, "
-            f"`{INSTALL}`."
+            f"scikit-learn's digits.csv.gz must be a readable table; found {error}: reinstall it, `{INSTALL}`."
         ) from error
     if table.shape != (IMAGES, SIDE * SIDE + 1):
         raise Refused(

@@ -63,13 +63,10 @@ def _check_names(container: Container) -> None:
     for name in sorted(set(container.arrays) - set(known)):
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         advice = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
-        raise Refused(
-            f"{container.path.name} must hold no arrays but the known ones; found {name!r}: {advice}"
-        )
+        raise Refused(f"{container.path.name} must hold no arrays but the known ones; found {name!r}: {advice}")
     if "classes" in container.arrays:
         raise Refused(
-            f"Class names in {container.path.name} must be in its metadata, a JSON list under `classes`; "
-            f"found an array."
+            f"Class names in {container.path.name} must be in its metadata, a JSON list under `classes`; found an array."
         )
 
 
@@ -77,9 +74,7 @@ def _classes(train: PromptSet, container: Container) -> tuple[str, ...] | None:
     if train.is_classification:
         return check_labels(train.targets.astype(np.int64), container.classes)
     if container.classes is not None:
-        raise Refused(
-            "classes must come with integer targets; found floats: store targets as integers 0, 1, …, C−1."
-        )
+        raise Refused("classes must come with integer targets; found floats: store targets as integers 0, 1, …, C−1.")
     return None
 
 
@@ -89,8 +84,7 @@ def _check_alike(train: PromptSet, test: PromptSet, classes: tuple[str, ...] | N
     if test.is_classification != train.is_classification:
         kinds = {True: "integers (classes)", False: "floats (numbers to predict)"}
         raise Refused(
-            f"test_targets must be {kinds[train.is_classification]} as targets are; "
-            f"found {kinds[test.is_classification]}."
+            f"test_targets must be {kinds[train.is_classification]} as targets are; found {kinds[test.is_classification]}."
         )
     if classes is not None and int(test.targets.max()) >= len(classes):
         raise Refused(
@@ -98,19 +92,12 @@ def _check_alike(train: PromptSet, test: PromptSet, classes: tuple[str, ...] | N
             f"found {test.targets.max()}."
         )
     if test.targets.shape[1:] != train.targets.shape[1:]:
-        raise Refused(
-            f"test_targets must have {train.targets.shape[1]} columns as targets have; found "
-            f"{test.targets.shape[1]}."
-        )
+        raise Refused(f"test_targets must have {train.targets.shape[1]} columns as targets have; found {test.targets.shape[1]}.")
 
 
 def _split(everything: PromptSet, held_out: float, seed: int) -> tuple[PromptSet, PromptSet | None]:
     # Numbers to predict have no classes to balance: one label for all is a plain random split.
     size = everything.size
-    labels = (
-        everything.targets.astype(np.int64)
-        if everything.is_classification
-        else np.zeros(size, dtype=np.int64)
-    )
+    labels = everything.targets.astype(np.int64) if everything.is_classification else np.zeros(size, dtype=np.int64)
     train, test = stratified(labels, held_out, seed)
     return everything.subset(train), everything.subset(test) if test.size else None

@@ -20,9 +20,7 @@ def packaged_file(package: str, relative: str, *, data: str, install: str) -> Pa
     spec = importlib.util.find_spec(package)
     folders = list(spec.submodule_search_locations or ()) if spec else []
     if not folders:
-        raise Refused(
-            f"The data set {data} comes with the package {package}, which is not installed: run `{install}`."
-        )
+        raise Refused(f"The data set {data} comes with the package {package}, which is not installed: run `{install}`.")
     for folder in folders:
         path = Path(folder) / relative
         if path.is_file():

@@ -51,10 +51,7 @@ def pad(
     out_weights = np.zeros((len(points), longest))
     for i, (atoms, mass) in enumerate(zip(points, weights, strict=True)):
         if mass.shape != (len(atoms),):
-            raise Refused(
-                f"Prompt {i} has {len(atoms)} tokens and needs as many weights; found an array of shape "
-                f"{mass.shape}."
-            )
+            raise Refused(f"Prompt {i} has {len(atoms)} tokens and needs as many weights; found an array of shape {mass.shape}.")
         out_points[i, : len(atoms)] = atoms
         out_weights[i, : len(atoms)] = mass
     pads = np.arange(longest) >= np.array([len(atoms) for atoms in points])[:, None]

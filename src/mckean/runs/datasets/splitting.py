@@ -53,9 +53,7 @@ def _allot(sizes: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     return share
 
 
-def stratified(
-    labels: NDArray[np.int64], fraction: float, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def stratified(labels: NDArray[np.int64], fraction: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Indices (training, held out), each ascending; every class is held out in proportion to its size.
 
     ⌈fraction·n⌉ of the n prompts are held out, shared over the classes by largest remainders, which of them

@@ -73,9 +73,7 @@ def read_ts(path: Path) -> LabelledSeries:
         if classes is None:
             key, _, value = line.partition(" ")
             if not key.startswith("@"):
-                raise Refused(
-                    f"{where} must be a header line that begins with '@': no @data line came before it."
-                )
+                raise Refused(f"{where} must be a header line that begins with '@': no @data line came before it.")
             if key.lower() == "@data":
                 classes = _classes(header, path.name)
             else:

@@ -81,20 +81,14 @@ def _points(array: NDArray[Any], name: str) -> NDArray[np.float64]:
 
 def _weights(array: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
     if array.shape != shape:
-        raise Refused(
-            f"{name} must have one entry for each atom of the points, shape {shape}; found {array.shape}."
-        )
+        raise Refused(f"{name} must have one entry for each atom of the points, shape {shape}; found {array.shape}.")
     weights = _numbers(array, name)
     if not np.isfinite(weights).all():
         prompt, token = np.argwhere(~np.isfinite(weights))[0]
-        raise Refused(
-            f"{name} must be finite; found {weights[prompt, token]} at prompt {prompt}, token {token}."
-        )
+        raise Refused(f"{name} must be finite; found {weights[prompt, token]} at prompt {prompt}, token {token}.")
     if (weights < 0).any():
         prompt, token = np.argwhere(weights < 0)[0]
-        raise Refused(
-            f"{name} must be 0 or more; found {weights[prompt, token]:g} at prompt {prompt}, token {token}."
-        )
+        raise Refused(f"{name} must be 0 or more; found {weights[prompt, token]:g} at prompt {prompt}, token {token}.")
     with np.errstate(over="ignore"):  # a sum that overflows is refused as one that is not 1
         sums = weights.sum(axis=1, keepdims=True)
     if (sums == 0).any():
@@ -118,14 +112,8 @@ def _fill_pads(
     wrong = np.argwhere(bad & (weights > 0))
     if wrong.size:
         prompt, token = wrong[0]
-        advice = (
-            "only tokens of weight 0 may be"
-            if has_weights
-            else f"store {prefix}weights that are 0 where a token is a pad"
-        )
-        raise Refused(
-            f"{prefix}points must be finite; those of prompt {prompt}, token {token} are not: {advice}."
-        )
+        advice = "only tokens of weight 0 may be" if has_weights else f"store {prefix}weights that are 0 where a token is a pad"
+        raise Refused(f"{prefix}points must be finite; those of prompt {prompt}, token {token} are not: {advice}.")
     if bad.any():
         points = np.where(np.expand_dims(bad, 2), weighted_means(points, weights)[:, None, :], points)
     return points
@@ -133,23 +121,15 @@ def _fill_pads(
 
 def _targets(array: NDArray[Any], size: int, name: str) -> NDArray[np.int64] | NDArray[np.float64]:
     if array.dtype.kind not in "fiu":
-        raise Refused(
-            f"{name} must be integers (classes) or floats (numbers to predict); found type {array.dtype}."
-        )
+        raise Refused(f"{name} must be integers (classes) or floats (numbers to predict); found type {array.dtype}.")
     if array.ndim == 0 or len(array) != size:
-        raise Refused(
-            f"{name} must have one entry a prompt, {size} in all; found shape {array.shape}."
-        )
+        raise Refused(f"{name} must have one entry a prompt, {size} in all; found shape {array.shape}.")
     if array.dtype.kind == "f":
         if array.ndim > 2 or 0 in array.shape:
-            raise Refused(
-                f"Float {name} must have shape (n,) or (n, q) with q at least 1; found {array.shape}."
-            )
+            raise Refused(f"Float {name} must have shape (n,) or (n, q) with q at least 1; found {array.shape}.")
         numbers = _numbers(array, name)
         if not np.isfinite(numbers).all():
-            raise Refused(
-                f"{name} must be finite; those of prompt {np.argwhere(~np.isfinite(numbers))[0][0]} are not."
-            )
+            raise Refused(f"{name} must be finite; those of prompt {np.argwhere(~np.isfinite(numbers))[0][0]} are not.")
         return numbers.reshape(size, -1)
     if array.ndim != 1:
         raise Refused(

@@ -17,9 +17,7 @@ TEST = 370
 INSTALL = "pip install --no-deps aeon==1.6.0"
 
 
-def frame_atoms(
-    series: NDArray[np.float64], mean: NDArray[np.float64], std: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def frame_atoms(series: NDArray[np.float64], mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[np.float64]:
     """One utterance, `series` (n, 12), as atoms (n, 13): frame i is ((c_i − mean)/std, 2i/(n − 1) − 1).
 
     A measure forgets the order of its atoms, so time must be a coordinate: −1 at the first frame, 1 at the

@@ -23,12 +23,14 @@ def selfcheck(assembly: Assembly, state: State) -> Iterator[dict[str, Any]]:
     Limits are multiples of the rounding of the run's number format.
     """
     problem = at_state(assembly.problem, state)
-    problem = problem.select(jnp.arange(min(PROMPTS, problem.size)))
     rho = state.rho
+    problem = problem.select(jnp.arange(min(PROMPTS, problem.size))).settled(rho)
     eps = float(np.finfo(problem.prompts.points.dtype).eps)
     # Another order of the same sums may accept or reject another step, which moves the end by the steps' tolerance.
     same = max(1e4 * eps, 100 * problem.rtol) if problem.scheme.adaptive else 1e4 * eps
-    yield _entry("mass", "The weights of every prompt and of the heads sum to 1.", identities.mass(assembly.problem, rho), 100 * eps)
+    yield _entry(
+        "mass", "The weights of every prompt and of the heads sum to 1.", identities.mass(assembly.problem, rho), 100 * eps
+    )
     yield _entry(
         "costate",
         "The costate from its formula is the gradient in the tokens from the reversed scheme.",

@@ -161,8 +161,7 @@ def evaluate(job: Job, state: Any, *, step: int, s: float) -> Mapping[str, float
     for name, value in evaluation.items():
         if value is not None and not math.isfinite(value):
             raise LeftFinite(
-                f"Every evaluated number must be finite; {name} is {value} at training step {step} "
-                f"(s = {s:g}): {_advice(step)}.",
+                f"Every evaluated number must be finite; {name} is {value} at training step {step} (s = {s:g}): {_advice(step)}.",
                 {"training_step": step, "s": s, "quantity": name},
             )
     return evaluation

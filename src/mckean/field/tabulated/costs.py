@@ -1,0 +1,58 @@
+"""What an evaluation takes: a model of the time, with constants measured on the backend."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mckean.field.tabulated.plan import Lattice, Work
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Nanoseconds each.
+
+    spread, gather: one number at one node of one point.  point: what a point costs beside its nodes, a axis.
+    multiply: one multiply–add of the dense products.  exponential: one entry of the factors e^{u y}.
+    pair: one (query, key) of the exact sum, and `coordinate` for each coordinate of token and key in it.
+    start: what any table costs before its first token.
+    """
+
+    spread: float = 1.4
+    gather: float = 0.6
+    point: float = 12.0
+    multiply: float = 0.05
+    exponential: float = 6.0
+    pair: float = 1.2
+    coordinate: float = 0.1
+    start: float = 3e5
+
+    def table(self, keys: "Lattice", boxes: "Lattice", work: "Work") -> float:
+        """Seconds to build the table (all of them, where each head has its own)."""
+        axes = work.axes
+        spread = work.keys * (keys.p**axes * work.charges * self.spread + axes * self.point)
+        dense, held = 0.0, [cells * keys.p for cells in keys.cells]
+        for a in range(axes):
+            rows, columns = boxes.cells[a] * boxes.p, held[a]
+            rest = work.charges
+            for b in range(axes):
+                rest *= held[b] if b != a else 1
+            dense += rows * columns * rest * self.multiply + rows * columns * self.exponential
+            held[a] = rows
+        each = spread + dense + boxes.nodes * work.charges * 4 * self.multiply
+        return 1e-9 * (self.start + each * (work.heads if work.own_tables else 1))
+
+    def look_up(self, boxes: "Lattice", work: "Work", queries: int) -> float:
+        """Seconds to read the table at all queries for all heads."""
+        each = boxes.p**work.axes * work.charges * self.gather + work.axes * self.point + 4 * work.dim
+        return 1e-9 * queries * work.heads * each
+
+    def interpolate(self, grid: "Lattice", work: "Work") -> float:
+        """Seconds to read the grid in x at all queries."""
+        return 1e-9 * work.queries * (grid.p**work.dim * work.dim * self.gather + work.dim * self.point)
+
+    def exact(self, work: "Work") -> float:
+        """Seconds of the sum itself."""
+        return 1e-9 * work.keys * work.queries * work.heads * (self.pair + self.coordinate * (work.axes + work.dim))
+
+
+CPU = Costs()

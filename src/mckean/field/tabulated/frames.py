@@ -1,0 +1,117 @@
+"""Where the tables of a cloud live, what the cloud asks of them, and whether a plan covers that."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from mckean._shapes import Array, HeadMasses, Queries, Tokens
+from mckean.field.tabulated.parts import parts, rank
+from mckean.field.tabulated.plan import Lattice, Plan, largest_exponent
+from mckean.field.tabulated.table import Frame, around, box_of
+from mckean.heads.base import Head
+from mckean.heads.softmax import Softmax
+
+
+class Live(NamedTuple):
+    """What this cloud asks of the table now: β (k,), the same for a grid in x (d,), and the largest exponent ()."""
+
+    exponents: Array
+    queries: Array
+    total: Array
+
+
+class Kernel(NamedTuple):
+    """One head's keys z (N, k) and arguments u (M, k)."""
+
+    keys: Array
+    arguments: Array
+
+
+def kernel(head: Softmax, x: Tokens, q: Queries) -> Kernel:
+    """The low-rank form of one head: logits ⟨scale·Q q, K x⟩."""
+    arguments, keys = head.logit_factors(q, x)
+    return Kernel(keys, arguments)
+
+
+def shared_frame(softmax: Softmax, x: Tokens, q: Queries, grid: bool) -> tuple[Frame, Live]:
+    """The frame of the one table of all heads, and what it asks.
+
+    The arguments of every query of every head lie inside by construction: each head's are bounded by the queries' box (and, where no grid
+    reads the box's corners, by the queries' distance from its middle).
+    """
+    keys, queries = around(x), around(q)
+    a = jax.lax.stop_gradient(softmax.bilinear)  # u = Aᵀ x
+    low, high = jnp.min(q, axis=0), jnp.max(q, axis=0)
+    half = jax.lax.stop_gradient(0.5 * (high - low))
+    reach = jnp.einsum("hab,a->hb", jnp.abs(a), half)
+    if not grid:
+        radius = jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum((q - queries.middle) ** 2, axis=1))))
+        reach = jnp.minimum(reach, radius * jnp.sqrt(jnp.sum(a * a, axis=1)))
+    reach = reach * (1 + 1e-6)  # rounding of the arguments
+    middle = jnp.einsum("hab,a->hb", a, queries.middle)
+    lowest, highest = jax.lax.stop_gradient((jnp.min(middle - reach, axis=0), jnp.max(middle + reach, axis=0)))
+    arguments = box_of(lowest, highest)
+    frame = Frame(keys, arguments, keys.middle)
+    extent = jax.lax.stop_gradient(0.5 * (jnp.max(x, axis=0) - jnp.min(x, axis=0)))
+    exponents = 0.5 * (highest - lowest) * extent
+    rad = _radius(x, keys.middle)
+    along = jnp.minimum(jnp.einsum("hab,b->ha", jnp.abs(a), extent), rad * jnp.sqrt(jnp.sum(a * a, axis=2)))
+    total = jnp.sum(2 * exponents + jnp.abs(arguments.middle) * extent)
+    return frame, Live(exponents, half * jnp.max(along, axis=0), total)
+
+
+def own_frame(x: Tokens, k: Kernel) -> tuple[Frame, Live]:
+    """The frame of one head's own table."""
+    keys, arguments = around(k.keys), around(k.arguments)
+    box = around(x)
+    extent = lambda v: jax.lax.stop_gradient(0.5 * (jnp.max(v, axis=0) - jnp.min(v, axis=0)))  # noqa: E731
+    exponents = extent(k.keys) * extent(k.arguments)
+    total = jnp.sum(2 * exponents + jnp.abs(arguments.middle) * extent(k.keys))
+    return Frame(keys, arguments, box.middle), Live(exponents, jnp.zeros(0, x.dtype), total)
+
+
+def live(heads: Head, x: Tokens, q: Queries, grid: bool = True) -> Live:
+    """What the cloud asks of a table."""
+    softmax = softmax_of(heads)
+    if not rank(softmax)[1]:
+        return shared_frame(softmax, x, q, grid)[1]
+    each = jax.lax.map(lambda head: own_frame(x, kernel(head, x, q))[1], softmax)
+    return Live(jnp.max(each.exponents, axis=0), each.queries[0], jnp.max(each.total))
+
+
+def fits(asked: Live, plan: Plan) -> Array:
+    """Whether the plan's bound holds for this cloud."""
+    bits = 8 * asked.total.dtype.itemsize
+
+    def within(values: Array, lattice: Lattice) -> Array:
+        most = jnp.asarray([cells * lattice.length for cells in lattice.cells], values.dtype)
+        return jnp.all(values <= most * (1 + 1e-9 if bits == 64 else 1 + 1e-5))
+
+    good = within(asked.exponents, plan.keys) & within(asked.exponents, plan.boxes) & (asked.total <= largest_exponent(bits))
+    return good if plan.grid is None else good & within(asked.queries, plan.grid)
+
+
+def scale(heads: Head, mass: HeadMasses, x: Tokens) -> Array:
+    """Σ_h mass_h |V_h| · max|y − ȳ|, the unit of a plan's error."""
+    value = softmax_of(heads).value
+    return jnp.sum(mass * jnp.sqrt(jnp.sum(value * value, axis=(1, 2)))) * _radius(x, around(x).middle)
+
+
+def bound(heads: Head, mass: HeadMasses, x: Tokens, plan: Plan) -> Array:
+    """The certificate: the error of V at no query exceeds it in norm, whatever the tokens and masses are."""
+    value = softmax_of(heads).value
+    size = jnp.sum(mass * jnp.sqrt(jnp.sum(value * value, axis=(1, 2))))
+    away = jnp.sqrt(jnp.sum(around(x).middle ** 2))
+    return plan.error * scale(heads, mass, x) + 16 * jnp.finfo(x.dtype).eps * size * away
+
+
+def _radius(x: Tokens, middle: Array) -> Array:
+    return jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum((x - middle) ** 2, axis=1))))
+
+
+def softmax_of(heads: Head) -> Softmax:
+    """The softmax part of heads that have a table."""
+    found = parts(heads)
+    assert found is not None  # the plan was made for heads that have a table
+    return found[0]
