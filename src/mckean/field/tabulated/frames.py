@@ -8,9 +8,11 @@ import jax.numpy as jnp
 from mckean._shapes import Array, HeadMasses, Queries, Tokens
 from mckean.field.tabulated.parts import parts, rank
 from mckean.field.tabulated.plan import Lattice, Plan, largest_exponent
-from mckean.field.tabulated.table import Frame, around, box_of
+from mckean.field.tabulated.table import Box, Frame, around
 from mckean.heads.base import Head
 from mckean.heads.softmax import Softmax
+
+LEAST = 0.02  # every plan covers such exponents in one cell
 
 
 class Live(NamedTuple):
@@ -40,35 +42,54 @@ def shared_frame(softmax: Softmax, x: Tokens, q: Queries, grid: bool) -> tuple[F
     The arguments of every query of every head lie inside by construction: each head's are bounded by the queries' box (and, where no grid
     reads the box's corners, by the queries' distance from its middle).
     """
-    keys, queries = around(x), around(q)
+    queries, middle_x = around(q), _middle(x)
     a = jax.lax.stop_gradient(softmax.bilinear)  # u = Aᵀ x
-    low, high = jnp.min(q, axis=0), jnp.max(q, axis=0)
-    half = jax.lax.stop_gradient(0.5 * (high - low))
+    # A grid in x also reads nodes beside queries that lie in a plane.
+    half = queries.half if grid else _extent(q)
     reach = jnp.einsum("hab,a->hb", jnp.abs(a), half)
     if not grid:
-        radius = jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum((q - queries.middle) ** 2, axis=1))))
+        radius = jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum((q - queries.middle[None]) ** 2, axis=1))))
         reach = jnp.minimum(reach, radius * jnp.sqrt(jnp.sum(a * a, axis=1)))
     reach = reach * (1 + 1e-6)  # rounding of the arguments
     middle = jnp.einsum("hab,a->hb", a, queries.middle)
     lowest, highest = jax.lax.stop_gradient((jnp.min(middle - reach, axis=0), jnp.max(middle + reach, axis=0)))
-    arguments = box_of(lowest, highest)
-    frame = Frame(keys, arguments, keys.middle)
-    extent = jax.lax.stop_gradient(0.5 * (jnp.max(x, axis=0) - jnp.min(x, axis=0)))
+    extent = _extent(x)
     exponents = 0.5 * (highest - lowest) * extent
-    rad = _radius(x, keys.middle)
+    frame = _frame(middle_x, extent, 0.5 * (lowest + highest), 0.5 * (highest - lowest), middle_x)
+    rad = _radius(x, middle_x)
     along = jnp.minimum(jnp.einsum("hab,b->ha", jnp.abs(a), extent), rad * jnp.sqrt(jnp.sum(a * a, axis=2)))
-    total = jnp.sum(2 * exponents + jnp.abs(arguments.middle) * extent)
+    total = jnp.sum(2 * exponents + jnp.abs(frame.arguments.middle) * extent)
     return frame, Live(exponents, half * jnp.max(along, axis=0), total)
 
 
 def own_frame(x: Tokens, k: Kernel) -> tuple[Frame, Live]:
     """The frame of one head's own table."""
-    keys, arguments = around(k.keys), around(k.arguments)
-    box = around(x)
-    extent = lambda v: jax.lax.stop_gradient(0.5 * (jnp.max(v, axis=0) - jnp.min(v, axis=0)))  # noqa: E731
-    exponents = extent(k.keys) * extent(k.arguments)
-    total = jnp.sum(2 * exponents + jnp.abs(arguments.middle) * extent(k.keys))
-    return Frame(keys, arguments, box.middle), Live(exponents, jnp.zeros(0, x.dtype), total)
+    keys, arguments = _extent(k.keys), _extent(k.arguments)
+    exponents = keys * arguments
+    frame = _frame(_middle(k.keys), keys, _middle(k.arguments), arguments, _middle(x))
+    total = jnp.sum(2 * exponents + jnp.abs(frame.arguments.middle) * keys)
+    return frame, Live(exponents, jnp.zeros(0, x.dtype), total)
+
+
+def _frame(key_middle: Array, keys: Array, argument_middle: Array, arguments: Array, centre: Array) -> Frame:
+    """Boxes of given half widths, widened where a side is so thin that a point's place in it would be rounding: without extent, say.
+
+    No exponent β_a grows beyond LEAST by that.
+    """
+    widest = jnp.max(arguments)
+    spread = jnp.where(jnp.max(keys) > 0, jnp.max(keys), jnp.where(widest > 0, LEAST / widest, 1.0))
+    widest = jnp.maximum(widest, LEAST / spread)
+    boxes = (Box(key_middle, jnp.maximum(keys, LEAST / widest)), Box(argument_middle, jnp.maximum(arguments, LEAST / spread)))
+    return Frame(*jax.lax.stop_gradient(boxes), centre)
+
+
+def _extent(points: Array) -> Array:
+    """Half widths, 0 where there is none."""
+    return jax.lax.stop_gradient(0.5 * (jnp.max(points, axis=0) - jnp.min(points, axis=0)))
+
+
+def _middle(points: Array) -> Array:
+    return around(points).middle
 
 
 def live(heads: Head, x: Tokens, q: Queries, grid: bool = True) -> Live:
@@ -107,7 +128,7 @@ def bound(heads: Head, mass: HeadMasses, x: Tokens, plan: Plan) -> Array:
 
 
 def _radius(x: Tokens, middle: Array) -> Array:
-    return jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum((x - middle) ** 2, axis=1))))
+    return jax.lax.stop_gradient(jnp.sqrt(jnp.max(jnp.sum((x - middle[None]) ** 2, axis=1))))
 
 
 def softmax_of(heads: Head) -> Softmax:

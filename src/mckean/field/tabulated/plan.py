@@ -113,7 +113,7 @@ def largest_exponent(bits: int) -> float:
     return 600.0 if bits == 64 else 60.0
 
 
-def _bucket(count: float) -> int:
+def _bucket(count: int) -> int:
     """Few different sizes, so that few programs are compiled: 1 … 8, then steps of about 15 %."""
     size = 1
     while size < count:

@@ -23,8 +23,8 @@ class Box(eqx.Module):
 
     def locate(self, points: Array, lattice: Lattice) -> tuple[Array, Array]:
         """The cell (m,) of each point and its coordinates in [-1, 1] there (m, k)."""
-        counts = jnp.asarray(lattice.cells, points.dtype)
-        place = (points - self.middle) / self.half
+        counts = jnp.asarray(lattice.cells, points.dtype)[None]
+        place = (points - self.middle[None]) / self.half[None]
         scaled = 0.5 * (place + 1) * counts
         index = jax.lax.stop_gradient(jnp.clip(jnp.floor(scaled), 0, counts - 1))
         cell = jnp.zeros(points.shape[0], jnp.int32)
@@ -36,7 +36,7 @@ class Box(eqx.Module):
         """The coordinates of all nodes along axis a, (cells, p)."""
         cells = lattice.cells[a]
         left = jnp.arange(cells, dtype=self.half.dtype)[:, None]
-        place = (2 * left + 1 + jnp.asarray(nodes(lattice.p), self.half.dtype)) / cells - 1
+        place = (2 * left + 1 + jnp.asarray(nodes(lattice.p), self.half.dtype)[None]) / cells - 1
         return self.middle[a] + self.half[a] * place
 
     def lattice_points(self, lattice: Lattice) -> Array:
@@ -51,16 +51,12 @@ class Box(eqx.Module):
         return jnp.stack(columns, axis=1)
 
 
-def box_of(low: Array, high: Array) -> Box:
-    """The box between two corners; an axis without extent gets a width that harms nothing. Not differentiated."""
-    low, high = jax.lax.stop_gradient((low, high))
-    half = 0.5 * (high - low)
-    return Box(0.5 * (low + high), jnp.where(half > 0, half, jnp.ones_like(half)))
-
-
 def around(points: Array) -> Box:
-    """The box of a cloud."""
-    return box_of(jnp.min(points, axis=0), jnp.max(points, axis=0))
+    """The box of a cloud; a side without extent gets a thousandth of the longest. Not differentiated."""
+    low, high = jax.lax.stop_gradient((jnp.min(points, axis=0), jnp.max(points, axis=0)))
+    half = 0.5 * (high - low)
+    longest = jnp.where(jnp.max(half) > 0, jnp.max(half), 1.0)
+    return Box(0.5 * (low + high), jnp.maximum(half, 1e-3 * longest))
 
 
 class Frame(eqx.Module):
@@ -72,7 +68,7 @@ class Frame(eqx.Module):
 
     def tilt(self, z: Array, w: Array) -> Array:
         """e^{⟨ū, z_j − z̄⟩}, divided by its largest over atoms of positive mass: the middle of the u-box is then at rest. (N,)"""
-        exponent = (z - self.keys.middle) @ self.arguments.middle
+        exponent = (z - self.keys.middle[None]) @ self.arguments.middle
         top = jnp.max(jnp.where(w > 0, exponent, -jnp.inf))
         return jnp.exp(exponent - jax.lax.stop_gradient(top))
 
@@ -102,7 +98,7 @@ def moments(z: Array, y: Array, w: Array, frame: Frame, plan: Plan, mass: Array 
     """The charges on the nodes of the key cells; with `mass`, those of other masses in the scale of w."""
     cell, t = frame.keys.locate(z, plan.keys)
     mass = (w if mass is None else mass) * frame.tilt(z, w)
-    charges = jnp.concatenate([mass[:, None] * (y - frame.centre), mass[:, None]], axis=1)
+    charges = jnp.concatenate([mass[:, None] * (y - frame.centre[None]), mass[:, None]], axis=1)
     return spread(cell, t, charges, plan.keys.count, plan.keys.p)
 
 
@@ -118,7 +114,7 @@ def transform(charges: Array, frame: Frame, plan: Plan) -> Table:
         z = (frame.keys.axis(a, keys) - frame.keys.middle[a]).reshape(-1)
         # The largest exponent of the box's middle: constant in a box, so that it drops out of the quotient.
         shift = jnp.abs(jnp.mean(u, axis=1, keepdims=True)) * frame.keys.half[a]
-        factor = jnp.exp(u[:, :, None] * z - shift[:, :, None]).reshape(-1, z.shape[0])
+        factor = jnp.exp(u[:, :, None] * z[None, None] - shift[:, :, None]).reshape(-1, z.shape[0])
         total = jnp.moveaxis(jnp.tensordot(factor, total, axes=(1, a)), 0, a)
     split = [n for cells in boxes.cells for n in (cells, boxes.p)]
     total = total.reshape(*split, c).transpose(*range(0, 2 * k, 2), *range(1, 2 * k, 2), 2 * k)
@@ -131,7 +127,7 @@ def transform(charges: Array, frame: Frame, plan: Plan) -> Table:
     total = total * scale[(*each, None)]
     numerator = total[..., :-1] - centres[each] * total[..., -1:]
     grid = jnp.concatenate([numerator, total[..., -1:]], axis=-1)
-    return Table(grid, centres + frame.centre, frame, boxes)
+    return Table(grid, centres + frame.centre[None], frame, boxes)
 
 
 def build(z: Array, y: Array, w: Array, frame: Frame, plan: Plan, unit: bool = False) -> Table:
