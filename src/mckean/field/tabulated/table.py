@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from mckean._shapes import Array
 from mckean.field.tabulated.bounds import nodes
 from mckean.field.tabulated.interpolation import gather, spread
-from mckean.field.tabulated.plan import Lattice, Plan
+from mckean.field.tabulated.plan import Lattice, Plan, largest_exponent
 
 
 class Box(eqx.Module):
@@ -70,7 +70,9 @@ class Frame(eqx.Module):
         """e^{⟨ū, z_j − z̄⟩}, divided by its largest over atoms of positive mass: the middle of the u-box is then at rest. (N,)"""
         exponent = (z - self.keys.middle[None]) @ self.arguments.middle
         top = jnp.max(jnp.where(w > 0, exponent, -jnp.inf))
-        return jnp.exp(exponent - jax.lax.stop_gradient(top))
+        # Only atoms of mass 0 can lie above it: they stay finite.
+        most = largest_exponent(8 * exponent.dtype.itemsize)
+        return jnp.exp(jnp.minimum(exponent - jax.lax.stop_gradient(top), most))
 
 
 class Table(eqx.Module):
@@ -135,5 +137,5 @@ def build(z: Array, y: Array, w: Array, frame: Frame, plan: Plan, unit: bool = F
     charges = moments(z, y, w, frame, plan)
     if unit:
         density = moments(z, y, w, frame, plan, jnp.ones_like(w))
-        charges = jax.lax.stop_gradient(charges) + density - jax.lax.stop_gradient(density)
+        charges = jax.lax.stop_gradient(charges) + (density - jax.lax.stop_gradient(density))
     return transform(charges, frame, plan)
