@@ -75,6 +75,23 @@ def test_a_bound_squashes_outputs_and_nothing_else_unless_asked(mu):
     assert np.allclose(head.apply(mu.points, mu), head.bounded.apply(mu.points, mu), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("key_dim", [1, 3])
+def test_a_bounded_block_is_the_block_of_bounded_parts(mu, key_dim):
+    """Also where the key dimension is not that of the tokens: inside `map` a head has no axis H left to compare."""
+    attend, unit = kinds.softmax(3, 2, key_dim), kinds.perceptron(3)
+    whole = mk.Empirical(mk.Bounded(mk.Block(attend, unit), 0.5, 2.0))
+    parts = mk.Empirical(mk.Block(mk.Bounded(attend, 0.5, 2.0), mk.Bounded(unit, 0.5, 2.0)))
+    assert np.allclose(mk.velocity(whole, mu), mk.velocity(parts, mu), rtol=0, atol=ROUNDING)
+    loss = mk.losses.SquaredError(mk.Readout(jnp.ones((1, 2))))
+    problem = mk.Problem(mu, jnp.zeros(1), loss, horizon=1.0, steps=2, scheme="heun", confinement=0.1)
+    slopes = [mk.functional_gradient(problem, rho) for rho in (whole, parts)]
+    assert np.allclose(slopes[0](whole.points), slopes[1](parts.points), rtol=0, atol=ROUNDING)
+    runs = [mk.solve(problem, rho, step_size=0.1, steps=2, key=jax.random.key(0)) for rho in (whole, parts)]
+    assert np.allclose(runs[0].risk, runs[1].risk, rtol=0, atol=ROUNDING)
+    for a, b in zip(jax.tree.leaves(runs[0].rho), jax.tree.leaves(runs[1].rho), strict=True):
+        assert np.allclose(a, b, rtol=0, atol=ROUNDING)
+
+
 def test_a_bounded_head_stays_bounded_however_large_its_parameters(mu):
     c = 0.5
     huge = jax.tree.map(lambda leaf: 1e6 * leaf, mk.Bounded(mk.Block(kinds.softmax(), kinds.perceptron()), c))

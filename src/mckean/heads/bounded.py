@@ -56,7 +56,9 @@ class Bounded(Head):
 
 def _squash(head: Head, bound: float, inner: float | None) -> Head:
     if isinstance(head, Block):
-        return Block(_squash(head.attention, bound, inner), _squash(head.perceptron, bound, inner))
+        # Not by the constructor, which compares batches: this may be one head, without its axis H.
+        parts = (_squash(head.attention, bound, inner), _squash(head.perceptron, bound, inner))
+        return eqx.tree_at(lambda block: (block.attention, block.perceptron), head, parts)
     if not head.outputs:
         raise Refused(
             f"{type(head).__name__} does not say which of its fields are outputs, so they cannot be bounded; "
