@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from mckean.runs.configuration import loading
-from mckean.runs.execution import execute
+from mckean.runs.execution import execute, loop
+from mckean.runs.execution.chunks import Pace
 from mckean.runs.execution.contracts import Report
 from mckean.runs.execution.outcome import Outcome
 from mckean.runs.execution.progress import Quiet
@@ -32,6 +33,12 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XLA_FLAGS", "NPROC", "TF_CPP_MIN_LOG_LEVEL"):
         monkeypatch.setenv(name, os.environ.get(name, ""))
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One step and then whole intervals, however busy the machine is."""
+    monkeypatch.setattr(loop, "Pace", lambda: Pace(aim_s=1e9))
 
 
 @pytest.fixture

@@ -41,9 +41,16 @@ _step = jax.jit(step, static_argnums=1)
 class Stepper:
     bad_step: int = -1
     pause_s: float = 0.0
+    free: bool = True
 
     def init(self, rho0: jax.Array, key: jax.Array) -> State:
         return State(rho0, key, jnp.asarray(0), jnp.asarray(0.0))
+
+    def settled(self, _state: State) -> Stepper:
+        return self
+
+    def cut_free(self, _state: State) -> bool:
+        return self.free
 
     def advance(self, state: State, steps: int) -> tuple[State, dict[str, jax.Array]]:
         time.sleep(self.pause_s)

@@ -11,6 +11,10 @@ from mckean._shapes import Array, Key
 from mckean.adjoint.particles import particle_gradient
 from mckean.coupled.trained import move, trained_part
 from mckean.errors import Refused
+from mckean.field.choice import SMALL, undecided
+from mckean.field.method import Tabulated
+from mckean.field.tabulated.parts import has_table
+from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
 from mckean.objective.problem import Problem
 from mckean.training.dynamics import Dynamics
@@ -108,12 +112,21 @@ class Stepper(eqx.Module):
         """
         if not 0 <= steps <= CHUNK:
             raise Refused(f"`advance` does at most {CHUNK} training steps a call; found {steps}.")
-        # A table is planned anew for each chunk, from where the heads are: a plan that still serves compiles nothing.
-        stepper = eqx.tree_at(lambda s: s.problem, self, self.problem.settled(state.rho))
-        state, good, known, done, risk, time, temperature, finite = _advance(stepper, state, jnp.asarray(steps))
+        state, good, known, done, risk, time, temperature, finite = _advance(self.settled(state), state, jnp.asarray(steps))
         count = int(done)
         records = {"risk": risk[:count], "time": time[:count], "temperature": temperature[:count], "finite": finite}
         return state, {**records, "last_good": good if bool(known) else None}
+
+    def settled(self, state: State) -> "Stepper":
+        """The stepper with its field's method decided for this state.
+
+        `advance` decides anew at each call, from where the heads are: a table's plan that still serves compiles nothing.
+        """
+        return eqx.tree_at(lambda s: s.problem, self, self.problem.settled(state.rho))
+
+    def cut_free(self, state: State) -> bool:
+        """Whether the numbers do not depend on how steps are cut into calls of `advance`: not where tables may be planned on the way."""
+        return not _may_plan(self.problem, state.rho)
 
     def at(self, state: State) -> Problem:
         """The problem with the state's readout."""
@@ -122,6 +135,15 @@ class Stepper(eqx.Module):
     def fraction(self, step: Array) -> Array:
         """How much of the training is done, u in [0, 1], before this step."""
         return jnp.minimum(step.astype(self.total.dtype) / self.total, 1.0)
+
+
+def _may_plan(problem: Problem, rho: Empirical) -> bool:
+    """Whether a table may be planned for heads of this shape: not where the method is decided, or the shapes alone decide for the sum."""
+    if not undecided(problem.method):
+        return False
+    heads = rho.points.heads_by_layer if isinstance(rho.points, Layered) else rho.points
+    one = jax.tree.map(lambda leaf: leaf[0], heads) if isinstance(rho.points, Layered) else heads
+    return has_table(one) and (isinstance(problem.method, Tabulated) or problem.prompts.size**2 * one.heads >= SMALL)
 
 
 @eqx.filter_jit

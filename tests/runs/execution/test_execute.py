@@ -97,24 +97,25 @@ def test_a_run_leaves_a_whole_folder(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("number", "exit_code", "code"), [(signal.SIGTERM, 75, "stopped"), (signal.SIGINT, 130, "interrupted")])
+@pytest.mark.parametrize(("chunks", "step"), [(1, 1), (6, 28)], ids=["between two lines", "at a line"])
 def test_a_stopped_run_goes_on_bit_for_bit(
-    start: Start, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, exit_code: int, code: str
+    start: Start, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, exit_code: int, code: str, chunks: int, step: int
 ) -> None:
     whole = start("whole")
     with monkeypatch.context() as patched:
-        stop_after(patched, 5, number)
+        stop_after(patched, chunks, number)
         stopped = start("stopped")
     assert stopped.exit_code == exit_code
     assert manifest(stopped.path)["status"] == "stopped"
     assert manifest(stopped.path)["result"]["code"] == code
-    assert manifest(stopped.path)["step"] == 28
+    assert manifest(stopped.path)["step"] == step
     assert "mckean resume" in stopped.line()
 
     resumed = go_on(stopped.path)
     assert resumed.exit_code == 0
     assert lines(resumed.path) == lines(whole.path)
     assert bits(resumed.path) == bits(whole.path)
-    assert [entry["step"] for entry in manifest(resumed.path)["resumed"]] == [28]
+    assert [entry["step"] for entry in manifest(resumed.path)["resumed"]] == [step]
 
 
 def test_a_stop_during_the_results_is_a_stop(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +292,7 @@ def test_a_refused_run_makes_no_folder(start: Start, tmp_path: Path) -> None:
 def test_a_damaged_checkpoint_costs_one_interval(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = start("whole")
     with monkeypatch.context() as patched:
-        stop_after(patched, 9, signal.SIGTERM)
+        stop_after(patched, 10, signal.SIGTERM)
         stopped = start("stopped")
     assert checkpoint.steps(stopped.path / "checkpoints") == [40, 42]
     newest = checkpoint.files(stopped.path / "checkpoints")[-1]

@@ -12,12 +12,16 @@ from mckean.runs.execution.progress import Plain, Quiet, Reading, line
 
 
 def reading(step: int) -> Reading:
-    return Reading(step, 100, 3.2, 0.118, 0.962, 41.3)
+    return Reading(step, 100, 3.2, 0.118, 0.962, 41.3, 0.24)
 
 
 def test_the_line() -> None:
-    assert line(reading(50)) == "s = 3.20  ▕██████      ▏  risk 0.118  accuracy 0.962  41 s left"
+    assert line(reading(50)) == "s = 3.20  ▕██████      ▏  risk 0.118  accuracy 0.962  4.17 steps/s  41 s left"
     assert line(Reading(0, 100, 0.0, 2.5, None, None)) == "s = 0.00  ▕            ▏  risk 2.5"
+
+
+def test_the_pace_of_slow_steps_is_said_in_seconds() -> None:
+    assert progress.pace(31.24) == "31.2 s a step"
 
 
 @pytest.mark.parametrize(("fraction", "shown"), [(0.0, " " * 12), (1.0, "█" * 12), (2.0, "█" * 12), (1 / 96, "▏" + " " * 11)])

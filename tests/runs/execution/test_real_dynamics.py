@@ -22,10 +22,11 @@ from mckean.objective import losses
 from mckean.objective.problem import Problem
 from mckean.objective.readout import Readout
 from mckean.runs.configuration import loading
-from mckean.runs.execution import contracts, execute
+from mckean.runs.execution import contracts, execute, loop
+from mckean.runs.execution.chunks import Pace
 from mckean.runs.execution.outcome import Outcome
 from mckean.runs.execution.progress import Quiet
-from mckean.runs.store import checkpoint
+from mckean.runs.store import checkpoint, metrics
 from mckean.runs.store.folder import RunFolder
 from mckean.training import schedules
 from mckean.training.dynamics import Dynamics
@@ -111,6 +112,15 @@ def test_a_stopped_run_goes_on_bit_for_bit(tmp_path: Path, name: str) -> None:
     assert leaves(resumed) == leaves(whole)
     assert any("matrix" in path for path in leaves(whole))
     assert {".step", ".time", ".key"} < set(leaves(whole))
+
+
+def test_the_numbers_do_not_depend_on_where_steps_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run(tmp_path / "whole", tools(*DYNAMICS["inertial"], 0.05))
+    monkeypatch.setattr(loop, "Pace", lambda: Pace(aim_s=0.0))
+    cut = run(tmp_path / "cut", tools(*DYNAMICS["inertial"], 0.05))
+    assert leaves(cut) == leaves(whole)
+    risks = [[line["risk"] for line in metrics.read(outcome.path / "metrics.jsonl")] for outcome in (whole, cut)]
+    assert risks[0] == risks[1]
 
 
 def test_a_step_that_is_too_long_is_named_with_its_place(tmp_path: Path) -> None:

@@ -23,6 +23,14 @@ class Stepper(Protocol):
         """
         ...
 
+    def settled(self, state: Any) -> Stepper:
+        """The stepper with everything decided that `advance` would decide from the state at its start."""
+        ...
+
+    def cut_free(self, state: Any) -> bool:
+        """Whether nothing is decided so: the numbers then do not depend on how steps are cut into calls."""
+        ...
+
 
 class Assembly(Protocol):
     """A configuration and its prompts, ready to run."""

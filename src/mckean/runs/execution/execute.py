@@ -79,6 +79,7 @@ def start(
                 state = assembly.stepper.init(assembly.rho0, assembly.key)
                 # The identities of numbers that are not finite mean nothing: the evaluation, which refuses those, comes first.
                 loop.first_evaluation(job, state)
+                stop.check()
                 check(job, state, step=0)
                 return state
 
@@ -124,7 +125,7 @@ def resume(
         template = assembly.stepper.init(assembly.rho0, assembly.key)
         state = from_leaves(template, saved.leaves)
         metrics.truncate(folder.metrics, saved.step)
-        job = Job(config, config_hash, assembly, tools, report, journal, stop, loop.Clock())
+        job = Job(config, config_hash, assembly, tools, report, journal, stop, loop.Clock(), saved.pending)
 
         def begin() -> Any:
             journal.update(

@@ -13,7 +13,7 @@ import numpy as np
 
 from mckean.errors import NumericalFailure
 from mckean.runs.configuration.config import Config
-from mckean.runs.execution.chunks import due, next_boundary
+from mckean.runs.execution.chunks import Interval, Pace, due, next_boundary
 from mckean.runs.execution.contracts import Assembly, Report, Tools
 from mckean.runs.execution.journal import Journal
 from mckean.runs.execution.progress import Reading
@@ -75,6 +75,8 @@ class Job:
     journal: Journal
     stop: StopRequest
     clock: Clock
+    pending: tuple[float, ...] = ()
+    """The risks of steps that are done but not yet in a line of the metrics."""
 
 
 def first_evaluation(job: Job, state: Any) -> None:
@@ -101,28 +103,42 @@ def train(job: Job, state: Any) -> Any:
     Raises Stopped after a checkpoint where a stop was asked for, LeftFinite where the risk or the state is
     no longer finite, with the last good state in a checkpoint.
     """
-    training, output = job.config.training, job.config.output
-    total = training.steps
+    output, total = job.config.output, job.config.training.steps
     periods = (output.log_every, output.checkpoint_every, output.evaluate_every)
     step, accuracy = int(state.step), None
-    saved = step
+    saved = boundary = step
+    stepper, base = job.assembly.stepper, state
+    pace, interval = Pace(), Interval(list(job.pending))
+
+    def show() -> None:
+        step_s = job.clock.step_s
+        left = None if step_s is None else step_s * (total - step)
+        job.journal.show(Reading(step, total, float(state.time), interval.risk, accuracy, left, step_s))
+
     while step < total:
+        if step == boundary:
+            boundary = next_boundary(step, total, periods)
+            # What depends on where the heads are, a table say, is planned at boundaries only.
+            stepper, base = job.assembly.stepper.settled(state), state
         if job.stop.requested:
-            if saved != step:
-                checkpoint(job, state, step)
+            _save_stopped(job, state, base, interval, saved)
             job.stop.check()
-        n = next_boundary(step, total, periods) - step
+        n = pace.steps(boundary - step)
         started = time.monotonic()
-        state, records = job.assembly.stepper.advance(state, n)
-        risk = np.asarray(records["risk"], dtype=np.float64)
+        state, records = stepper.advance(state, n)
+        risk = np.asarray(records["risk"], dtype=np.float64).tolist()
         seconds = time.monotonic() - started
         step += len(risk)
         if len(risk) < n:
             checkpoint(job, state, step)
             raise _left_finite(job, state, step)
         job.clock.add(n, seconds)
-        s, mean_risk = float(state.time), math.fsum(risk.tolist()) / n
-        evaluation = None
+        pace.add(n, seconds)
+        interval.add(risk, seconds)
+        if step < boundary:
+            show()
+            continue
+        s, evaluation = float(state.time), None
         if due(step, total, output.evaluate_every):
             try:
                 evaluation = evaluate(job, state, step=step, s=s)
@@ -135,24 +151,32 @@ def train(job: Job, state: Any) -> Any:
         record = metrics.line(
             step=step,
             s=s,
-            risk=mean_risk,
+            risk=interval.risk,
             temperature=float(records["temperature"][-1]),
             evaluation=evaluation,
-            rate=n / seconds if seconds > 0.0 else 0.0,
+            rate=interval.rate,
             wall_s=job.journal.wall_s,
         )
         metrics.append(job.journal.folder.metrics, record)
         if due(step, total, output.checkpoint_every):
             checkpoint(job, state, step)
             saved = step
-        step_s = job.clock.step_s
-        left = None if step_s is None else step_s * (total - step)
-        job.journal.show(Reading(step, total, s, mean_risk, accuracy, left))
+        show()
+        interval = Interval()
     return state
 
 
-def checkpoint(job: Job, state: Any, step: int) -> None:
-    save_checkpoint(job.journal.folder.checkpoints, Checkpoint(step, job.config_hash, to_leaves(state)))
+def _save_stopped(job: Job, state: Any, base: Any, interval: Interval, saved: int) -> None:
+    """Keep the state of a stop; where numbers depend on the boundary that a chunk began from, the state of that boundary."""
+    if interval.risks and not job.assembly.stepper.cut_free(state):
+        state, interval = base, Interval()
+    step = int(state.step)
+    if step != saved:
+        checkpoint(job, state, step, tuple(interval.risks))
+
+
+def checkpoint(job: Job, state: Any, step: int, pending: tuple[float, ...] = ()) -> None:
+    save_checkpoint(job.journal.folder.checkpoints, Checkpoint(step, job.config_hash, to_leaves(state), pending))
 
 
 def evaluate(job: Job, state: Any, *, step: int, s: float) -> Mapping[str, float | None]:

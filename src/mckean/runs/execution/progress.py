@@ -24,6 +24,7 @@ class Reading:
     risk: float
     accuracy: float | None
     left_s: float | None
+    step_s: float | None = None
 
 
 class Progress(Protocol):
@@ -51,10 +52,12 @@ def choose(*, quiet: bool, stream: TextIO | None = None) -> Progress:
 
 
 def line(reading: Reading) -> str:
-    """`s = 3.20  ▕█████▏  risk 0.118  accuracy 0.962  41 s left`"""
+    """`s = 3.20  ▕█████▏  risk 0.118  accuracy 0.962  4.2 steps/s  41 s left`"""
     parts = [f"s = {reading.s:.2f}", f"▕{bar(reading.step / reading.total)}▏", f"risk {reading.risk:.4g}"]
     if reading.accuracy is not None:
         parts.append(f"accuracy {reading.accuracy:.3f}")
+    if reading.step_s is not None and reading.step_s > 0.0:
+        parts.append(pace(reading.step_s))
     if reading.left_s is not None:
         parts.append(f"{duration(reading.left_s)} left")
     return "  ".join(parts)
@@ -64,6 +67,11 @@ def bar(fraction: float) -> str:
     eighths = round(min(max(fraction, 0.0), 1.0) * _WIDTH * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(_WIDTH)
+
+
+def pace(step_s: float) -> str:
+    """Steps a second, or seconds a step where a step takes longer than one."""
+    return f"{1 / step_s:.3g} steps/s" if step_s <= 1.0 else f"{step_s:.3g} s a step"
 
 
 def duration(seconds: float) -> str:

@@ -45,9 +45,12 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Checkpoint:
+    """`pending` are the risks of the steps since the last line of the metrics, where a run was stopped between two."""
+
     step: int
     config_hash: str
     leaves: tuple[Leaf, ...]
+    pending: tuple[float, ...] = ()
 
 
 def save(folder: Path, checkpoint: Checkpoint) -> Path:
@@ -102,6 +105,7 @@ def encode(checkpoint: Checkpoint) -> bytes:
         "step": checkpoint.step,
         "config_hash": checkpoint.config_hash,
         "leaves": [{"path": leaf.path, "key_impl": leaf.key_impl} for leaf in checkpoint.leaves],
+        "pending": list(checkpoint.pending),
     }
     arrays = {f"leaf{i}": leaf.data for i, leaf in enumerate(checkpoint.leaves)}
     meta["sha256"] = _digest(meta, list(arrays.values()))
@@ -125,7 +129,7 @@ def decode(content: bytes) -> Checkpoint:
     if meta["schema_version"] != SCHEMA_VERSION:
         raise Damaged(f"it has schema_version {meta['schema_version']}, not {SCHEMA_VERSION}")
     leaves = (Leaf(leaf["path"], data, leaf["key_impl"]) for leaf, data in zip(meta["leaves"], arrays, strict=True))
-    return Checkpoint(meta["step"], meta["config_hash"], tuple(leaves))
+    return Checkpoint(meta["step"], meta["config_hash"], tuple(leaves), tuple(meta.get("pending", ())))
 
 
 def _digest(meta: dict[str, Any], arrays: list[np.ndarray]) -> str:
