@@ -15,6 +15,7 @@ _COMMANDS = {
     "report": "Make the report of a run again.",
     "show-config": "Print the configuration of an example or a file, with every field.",
     "list": "Show the packaged examples and the runs.",
+    "bench": "Measure the field's methods against each other, as ratios inside one run.",
     "doctor": "Check that this machine computes correctly.",
     "cite": "Print how to cite mckean.",
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
 def write_report(run: Path, animate: bool) -> Path:
@@ -18,3 +20,11 @@ def damage(run: Path) -> list[str]:
 
     found = read_metrics(run / "metrics.jsonl").damage
     return [] if found is None else [found]
+
+
+def write_bench_figure(folder: Path, record: Mapping[str, Any]) -> tuple[Path, ...]:
+    """Draw what `mckean bench` measured into its folder, bench.pdf and bench.svg; nothing where no case has rows to draw."""
+    from mckean.report.figures import bench
+    from mckean.report.svg import save
+
+    return save(bench.draw(record), folder, "bench") if bench.drawable(record) else ()
