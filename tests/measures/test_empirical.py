@@ -62,6 +62,10 @@ def test_a_sum_off_by_less_than_the_tolerance_is_accepted_and_more_is_not():
         ([[1.0], [2.0, 3.0]], "nested lists of numbers must have one shape"),
         ((np.zeros((3, 2)), np.zeros((2, 2))), "must share its first 1 axes"),
         (np.asarray([[0.0, np.nan]]), "Coordinates must be finite"),
+        (np.asarray([[1j, 0.0]]), "Points must be real numbers; found dtype complex128. Take the real part"),
+        ([[1j, 0.0]], "Points must be real numbers"),
+        (np.asarray([["a", "b"]]), "Points must be real numbers"),
+        ([["a", "b"]], "Points must be real numbers"),
         (np.float64(1.0), "must share its first 1 axes"),
     ],
 )

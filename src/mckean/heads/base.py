@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from mckean._arguments import as_float
 from mckean._shapes import Array, Token, Tokens
 from mckean.errors import Refused
 from mckean.heads.attention import TILE
@@ -64,12 +65,15 @@ class Head(eqx.Module):
         """H, the number of heads of the batch."""
         return jax.tree.leaves(self)[0].shape[self.atom_axes - 1]
 
+    @property
+    def token_dim(self) -> int | None:
+        """d of the tokens that these heads map, or None where the arrays do not say it."""
+        return None
+
 
 def as_parameter(value: Any, name: str, axes: str) -> Array:
     """`value` as a float array with as many axes as `axes` names, or a refusal that says what was found."""
-    array = jnp.asarray(value)
-    if not jnp.issubdtype(array.dtype, jnp.floating):
-        array = array.astype(jnp.result_type(float))
+    array = as_float(value, f"The entries of `{name}`")
     wanted = len(axes.split())
     if array.ndim < wanted:
         raise Refused(f"`{name}` must have shape ({', '.join(axes.split())}); found shape {array.shape}.")

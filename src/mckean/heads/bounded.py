@@ -1,18 +1,20 @@
 """Heads whose outputs are bounded on all of Θ."""
 
 import dataclasses
-import math
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from mckean._arguments import positive
 from mckean._shapes import Token, Tokens
 from mckean.errors import Refused
 from mckean.heads.attention import TILE
 from mckean.heads.base import Head
 from mckean.heads.block import Block
 from mckean.measures.empirical import Empirical
+
+ADVICE = " One number bounds all heads; leave the head unwrapped for no bound."
 
 
 class Bounded(Head):
@@ -30,13 +32,14 @@ class Bounded(Head):
     """
 
     head: Head
-    bound: float = eqx.field(static=True, converter=float)
-    inner_bound: float | None = eqx.field(static=True, default=None, converter=lambda c: None if c is None else float(c))
+    bound: float = eqx.field(static=True, converter=lambda c: positive(c, "bound", "positive and finite", ADVICE))
+    inner_bound: float | None = eqx.field(
+        static=True,
+        default=None,
+        converter=lambda c: None if c is None else positive(c, "inner_bound", "positive and finite", ADVICE),
+    )
 
     def __check_init__(self):
-        for name, value in (("bound", self.bound), ("inner_bound", self.inner_bound)):
-            if value is not None and not 0 < value < math.inf:
-                raise Refused(f"`{name}` must be positive and finite; found {value}. Leave the head unwrapped for no bound.")
         _squash(self.head, self.bound, self.inner_bound)
 
     def map(self, x: Token, mu: Empirical) -> Token:
@@ -47,6 +50,10 @@ class Bounded(Head):
 
     def costate(self, mu: Empirical, p: Tokens, tile: int | None = TILE) -> Tokens:
         return self.bounded.costate(mu, p, tile)
+
+    @property
+    def token_dim(self) -> int | None:
+        return self.head.token_dim
 
     @property
     def bounded(self) -> Head:

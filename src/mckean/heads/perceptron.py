@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from mckean._arguments import random_key
 from mckean._shapes import Array, Key, Token, Tokens
 from mckean.errors import Refused
 from mckean.heads.attention import TILE
@@ -55,7 +56,7 @@ class Perceptron(Head):
         activation: Callable[[Array], Array] = jnp.tanh,
     ) -> "Perceptron":
         """I.i.d. Gaussian entries: those of w and a with standard deviation std/√d, b with bias_std."""
-        w, b, a = jax.random.split(key, 3)
+        w, b, a = jax.random.split(random_key(key), 3)
         shrink = dim**-0.5
         return cls(
             weight_std * shrink * jax.random.normal(w, (heads, dim)),
@@ -73,3 +74,7 @@ class Perceptron(Head):
     def costate(self, mu: Empirical, p: Tokens, tile: int | None = TILE) -> Tokens:
         _, pull = jax.vjp(lambda x: self.apply(x, mu), mu.points)
         return pull(p)[0]
+
+    @property
+    def token_dim(self) -> int | None:
+        return self.weight.shape[-1]

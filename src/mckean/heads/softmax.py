@@ -1,11 +1,14 @@
 """Softmax attention heads."""
 
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
+from mckean._arguments import random_key, real
 from mckean._shapes import Array, Key, Queries, Token, Tokens
 from mckean.errors import Refused
 from mckean.heads.attention import TILE, attend, key_density
@@ -42,7 +45,7 @@ class Softmax(Head):
         self.query = as_parameter(query, "query", "H k d")
         self.key = as_parameter(key, "key", "H k d")
         self.value = as_parameter(value, "value", "H d d")
-        self.scale = float(scale)
+        self.scale = _scale(scale)
         *lead, _, dim = self.query.shape
         if self.key.shape != self.query.shape or self.value.shape != (*lead, dim, dim):
             raise Refused(
@@ -64,7 +67,7 @@ class Softmax(Head):
         scale: float = 1.0,
     ) -> "Softmax":
         """I.i.d. Gaussian entries: those of Q and K with standard deviation std/√d, those of V with value_std/√d."""
-        q, k, v = jax.random.split(key, 3)
+        q, k, v = jax.random.split(random_key(key), 3)
         shrink = dim**-0.5
         return cls(
             query_std * shrink * jax.random.normal(q, (heads, key_dim, dim)),
@@ -95,6 +98,21 @@ class Softmax(Head):
         return self.scale * x @ self.query.T, y @ self.key.T
 
     @property
+    def token_dim(self) -> int | None:
+        return self.value.shape[-1]
+
+    @property
     def bilinear(self) -> Array:
         """A = scale · QᵀK (H, d, d): the logit of query x on key y is xᵀAy."""
         return self.scale * jnp.einsum("...ka,...kb->...ab", self.query, self.key)
+
+
+def _scale(value: Any) -> float:
+    wanted, advice = (
+        "one finite real number for all heads",
+        " A scale for each head, or one that is differentiated, belongs into the query.",
+    )
+    number = real(value, "scale", wanted, advice)
+    if isinstance(number, Tracer) or not math.isfinite(number):
+        raise Refused(f"`scale` must be {wanted}; found {'a traced value' if isinstance(number, Tracer) else number}.{advice}")
+    return number

@@ -1,5 +1,6 @@
 """Empirical measures: weighted atoms over any pytree."""
 
+import numbers
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
+from mckean._arguments import as_float
 from mckean.errors import Refused
 
 Points = TypeVar("Points")
@@ -47,8 +49,10 @@ class Empirical(eqx.Module, Generic[Points]):
                 # nested lists of numbers are an array written out
                 points = np.asarray(points, dtype=float)  # pyright: ignore[reportAssignmentType]
             except (TypeError, ValueError) as error:
+                if not all(isinstance(leaf, numbers.Real) for leaf in jax.tree.leaves(points)):
+                    raise Refused("Points must be real numbers; found a list that holds something else.") from error
                 raise Refused(f"Points given as nested lists of numbers must have one shape (N, d); {error}.") from error
-        points = jax.tree.map(_as_float, points)
+        points = jax.tree.map(lambda leaf: as_float(leaf, "Points"), points)
         leaves = jax.tree.leaves(points)
         if not leaves:
             raise Refused("A measure needs atoms: `points` has no array in it; pass an (N, d) array or a batch of heads.")
@@ -71,7 +75,7 @@ class Empirical(eqx.Module, Generic[Points]):
         dtype = leaves[0].dtype
         if weights is None:
             weights = jnp.full(shape, 1.0 / shape[-1], dtype=dtype)
-        weights = jnp.asarray(weights, dtype=dtype)
+        weights = as_float(weights, "Weights").astype(dtype)
         if weights.shape != shape:
             raise Refused(
                 f"One weight an atom: points hold atoms of shape {shape}, weights have shape {weights.shape}. "
@@ -133,11 +137,6 @@ def unchecked(points: Any, weights: Array) -> Empirical:
     object.__setattr__(mu, "points", points)
     object.__setattr__(mu, "weights", weights)
     return mu
-
-
-def _as_float(leaf: Any) -> Array:
-    array = jnp.asarray(leaf)
-    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.result_type(float))
 
 
 def _refuse_negative(weights: Array) -> None:

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from mckean._arguments import as_float, not_negative, random_key
 from mckean._shapes import Array, Key
 from mckean.errors import Refused
 from mckean.measures.empirical import Empirical
@@ -50,25 +51,23 @@ class Readout(eqx.Module):
         trained: bool = False,
         ridge: float = 0.0,
     ):
-        given = jnp.asarray(matrix)
         # Integers would truncate the bias and never be trained.
-        self.matrix = given if jnp.issubdtype(given.dtype, jnp.floating) else given.astype(jnp.result_type(float))
+        self.matrix = as_float(matrix, "The entries of a readout's matrix")
         if self.matrix.ndim != 2:
             raise Refused(f"A readout's matrix must have shape (outputs, features); found {self.matrix.shape}.")
         outputs = self.matrix.shape[0]
-        self.bias = jnp.zeros(outputs, self.matrix.dtype) if bias is None else jnp.asarray(bias, self.matrix.dtype)
+        given = jnp.zeros(outputs) if bias is None else as_float(bias, "The entries of a readout's bias")
+        self.bias = given.astype(self.matrix.dtype)
         if self.bias.shape != (outputs,):
             raise Refused(f"A readout's bias must have shape ({outputs},); found {self.bias.shape}.")
-        if ridge < 0:
-            raise Refused(f"`ridge` must be non-negative; found {ridge}.")
         self.features = features
         self.trained = trained
-        self.ridge = float(ridge)
+        self.ridge = not_negative(ridge, "ridge")
 
     @classmethod
     def normal(cls, outputs: int, features: int, *, key: Key, std: float = 1.0, **options: Any) -> "Readout":
         """B with i.i.d. Gaussian entries of standard deviation std/√m, c = 0."""
-        return cls(std * features**-0.5 * jax.random.normal(key, (outputs, features)), **options)
+        return cls(std * features**-0.5 * jax.random.normal(random_key(key), (outputs, features)), **options)
 
     def __call__(self, mu: Empirical) -> Array:
         return self.matrix @ mu.integrate(self.features) + self.bias
