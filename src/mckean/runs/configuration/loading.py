@@ -18,7 +18,7 @@ from mckean.errors import Refused
 from mckean.runs.configuration import toml
 from mckean.runs.configuration.config import SECTIONS, Config, field_names, is_path
 from mckean.runs.configuration.refusals import sentences
-from mckean.runs.configuration.suggestions import did_you_mean, nearest, within_section
+from mckean.runs.configuration.suggestions import did_you_mean, nearest, with_value, within_section
 
 Raw = dict[str, Any]
 
@@ -194,12 +194,14 @@ def _apply(raw: Raw, override: str) -> str:
     """Set one `section.field=value` in place; the name that was set."""
     name, equals, text = override.partition("=")
     name, text = name.strip(), text.strip()
-    if not equals or not name:
+    if not name:
         raise Refused(f'--set must be section.field=value; found "{override}": write --set training.step_size=1e-2.')
     if name in SECTIONS:
         raise Refused(f"--set: {name} is a section{within_section(name)}")
     if name not in field_names():
         raise Refused(f"--set: there is no key {name}{nearest(name)}")
+    if not equals:
+        raise Refused(f'--set must be section.field=value; found "{override}" without a value: write --set {with_value(name)}.')
     section, _, field = name.rpartition(".")
     table = raw.setdefault(section, {}) if section else raw
     if text == "none":

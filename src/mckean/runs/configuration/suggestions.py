@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from mckean.runs.configuration.config import field_names
+from mckean.runs.configuration import toml
+from mckean.runs.configuration.config import SECTIONS, Config, field_names
 
 # What other programs call the same thing.
 _ALIASES = {
@@ -32,6 +33,10 @@ def nearest(name: str) -> str:
     """
     known = field_names()
     section, _, last = name.rpartition(".")
+    meant = _section_meant(section)
+    if meant is not None and f"{meant}.{last}" not in known:
+        # A section that is misspelt says where the key is looked for: its own keys before those of others.
+        return nearest(f"{meant}.{last}").replace("; mckean", f"; did you mean the section [{meant}]? mckean")
     exact = [key for key in known if _word(key) == last]
     if exact:
         same = difflib.get_close_matches(section, [key.rpartition(".")[0] for key in exact], n=1, cutoff=0.6)
@@ -43,13 +48,29 @@ def nearest(name: str) -> str:
     called = [key for key, others in _ALIASES.items() if last.lower() in others]
     if called:
         return _ask(called)
-    whole = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    # Under a right section most of the letters agree whatever the key.
+    whole = [] if section in SECTIONS else difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     if whole:
         return _ask(whole)
     words = difflib.get_close_matches(last, [_word(key) for key in known], n=1, cutoff=0.6)
     if words:
         return _ask([key for key in known if _word(key) == words[0]])
     return "; mckean show-config lists the keys."
+
+
+def _section_meant(section: str) -> str | None:
+    """The section that a misspelt one is near to."""
+    if not section or section in SECTIONS:
+        return None
+    near = difflib.get_close_matches(section, SECTIONS, n=1, cutoff=0.6)
+    return near[0] if near else None
+
+
+def with_value(name: str) -> str:
+    """`training.steps=300`: a field with its default, or `data.limit=…` where that is unset."""
+    section, _, field = name.rpartition(".")
+    default = getattr(getattr(Config(), section), field) if section else getattr(Config(), field)
+    return f"{name}={'…' if default in (None, '') else toml.value(default)}"
 
 
 def within_section(section: str) -> str:
