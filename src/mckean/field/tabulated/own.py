@@ -1,0 +1,59 @@
+"""The field of one cloud where each head has a table of its own, with keys K_h y and arguments Q_h x; and its transposes."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mckean._shapes import Array, HeadMasses, Queries, Tokens
+from mckean.field.tabulated.frames import kernel, own_frame
+from mckean.field.tabulated.parts import parts
+from mckean.field.tabulated.plan import Plan
+from mckean.field.tabulated.table import build
+from mckean.heads.base import Head
+from mckean.measures.empirical import unchecked
+
+
+def field(heads: Head, mass: HeadMasses, x: Tokens, w: Array, q: Queries, plan: Plan) -> Queries:
+    """V at the queries (M, d)."""
+
+    def body(total: Array, part: tuple[Head, Array]):
+        head, one = part
+        return total + one * _phi(head, x, q, w, plan, None, False), None
+
+    return jax.lax.scan(jax.checkpoint(body), jnp.zeros_like(q), (heads, mass))[0]
+
+
+def pairing(heads: Head, x: Tokens, w: Array, lam: Tokens, plan: Plan) -> HeadMasses:
+    """⟨λ, φ_θ⟩ (M,)."""
+    return jax.lax.map(lambda head: jnp.sum(lam * _phi(head, x, x, w, plan, None, False)), heads)
+
+
+def reverse(
+    heads: Head, mass: HeadMasses, x: Tokens, w: Array, lam: Tokens, plan: Plan, unit: bool
+) -> tuple[Tokens, Any, HeadMasses]:
+    """As `shared.reverse`."""
+    back = w if unit else jnp.ones_like(w)
+
+    def body(total: Array, part: tuple[Head, Array]):
+        head, one = part
+        phi, pull = jax.vjp(lambda h, y, q: _phi(h, y, q, w, plan, back, unit), head, x, x)
+        by_head, by_key, by_query = pull(lam)
+        return total + one * (by_key + by_query), (by_head, jnp.sum(lam * phi))
+
+    total, (by_head, pairings) = jax.lax.scan(body, jnp.zeros_like(x), (heads, mass))
+    return total, by_head, pairings
+
+
+def _phi(head: Head, x: Tokens, q: Queries, w: Array, plan: Plan, back: Array | None, unit: bool) -> Queries:
+    """φ of one head. `back` multiplies what a query sends to the table; with `unit`, derivatives in x are per unit of token mass."""
+    found = parts(jax.tree.map(lambda leaf: leaf[None], head))
+    assert found is not None  # a plan is made only for heads that have a table
+    softmax, *units = jax.tree.map(lambda leaf: leaf[0], (found[0], *found[1]))
+    k = kernel(softmax, x, q)
+    frame, _ = own_frame(x, k)
+    phi = build(k.keys, x, w, frame, plan, unit)(k.arguments, back) @ softmax.value.T
+    nobody = unchecked(q, jnp.ones_like(q[:, 0]))
+    for one in units:
+        phi = phi + one.apply(q, nobody, None)
+    return phi
