@@ -19,7 +19,7 @@ from mckean.heads.base import Head
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
 
-SAMPLED_CLOUDS, SAMPLED_HEADS, SAMPLED_QUERIES, SAMPLED_KEYS = 4, 64, 64, 4096
+SAMPLED_CLOUDS, SAMPLED_HEADS, SAMPLED_QUERIES, SAMPLED_KEYS, SAMPLED_PAIRS = 4, 4096, 32, 4096, 2**25
 SMALL = 2**24  # pairs of one cloud below which the sum itself takes less than any table
 AUTOMATIC_RTOL = {64: 1e-10, 32: 1e-5}
 
@@ -154,7 +154,8 @@ def _asked(heads, mass, clouds, layered: bool, method: Exact):
 
 def _size(heads: Head, mass: Array, x: Array, w: Array, q: Array, method: Exact) -> Array:
     """max|V| at a few queries over Σ_h mass_h |V_h| max|y − ȳ|; half of it, because more queries may not but fewer tokens may enlarge V."""
-    some, few, keys = _every(heads.heads, SAMPLED_HEADS), _every(q.shape[1], SAMPLED_QUERIES), _every(x.shape[1], SAMPLED_KEYS)
+    some, few = _every(heads.heads, SAMPLED_HEADS), _every(q.shape[1], SAMPLED_QUERIES)
+    keys = _every(x.shape[1], max(128, min(SAMPLED_KEYS, SAMPLED_PAIRS // (SAMPLED_QUERIES * min(heads.heads, SAMPLED_HEADS)))))
     part, masses = jax.tree.map(lambda leaf: leaf[some], heads), mass[some]
     near, held = x[:, keys], w[:, keys]
     held = held / jnp.maximum(jnp.sum(held, axis=1, keepdims=True), jnp.finfo(w.dtype).tiny)
