@@ -17,7 +17,7 @@ from mckean.runs.configuration import loading
 from mckean.runs.configuration.config import field_names
 from tests.cli.conftest import SHORT, Command
 
-COMMANDS = ("run", "resume", "report", "show-config", "list", "doctor", "cite")
+COMMANDS = ("run", "resume", "report", "show-config", "list", "bench", "doctor", "cite")
 
 
 def test_help_names_every_command_and_the_exit_codes(command: Command) -> None:

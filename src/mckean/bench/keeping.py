@@ -1,4 +1,4 @@
-"""The folder of a measurement: bench.json, written whole after each case."""
+"""The folder of a measurement: bench.json and bench.md, written whole after each case."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mckean.bench import page
 from mckean.errors import Refused
 from mckean.runs.store.storage import storage, write_whole
 
-NAME = "bench.json"
+NAME, PAGE = "bench.json", "bench.md"
 SCHEMA_VERSION = 1
 
 
@@ -24,6 +25,7 @@ def open_folder(path: Path) -> Path:
 
 
 def write(folder: Path, record: Mapping[str, Any]) -> None:
-    """Replace bench.json."""
+    """Replace bench.json, and the same as a page, bench.md."""
     text = json.dumps({"schema_version": SCHEMA_VERSION, **record}, ensure_ascii=False, allow_nan=False, indent=1)
     write_whole(folder / NAME, f"{text}\n".encode())
+    write_whole(folder / PAGE, page.markdown(record).encode())

@@ -31,7 +31,7 @@ def command(
     full
         Measure at the stated sizes.
     out
-        A folder for bench.json, which grows case by case, and for the figure bench.svg and bench.pdf.
+        A folder for bench.json and bench.md, which grow case by case, and for the figure bench.svg and bench.pdf.
     rounds
         Timings of each method, of which the median is taken.
     seed
