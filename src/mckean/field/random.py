@@ -23,7 +23,7 @@ def draw(x: Prompts, w: PromptMasses, method: RandomBatch) -> Array:
     return jax.vmap(one)(x, w)
 
 
-def _batch(x: Prompts, index: Array) -> tuple[Prompts, PromptMasses]:
+def _batch(x: Prompts, index: Array) -> tuple[Array, Array]:
     drawn = jnp.take_along_axis(x, index[..., None], axis=1)
     return drawn, jnp.full(index.shape, 1.0 / index.shape[1], x.dtype)
 

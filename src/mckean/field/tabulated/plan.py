@@ -44,7 +44,7 @@ class Reach:
     def rounded(self) -> "Reach":
         """Raised to the next of steps of 20 %: a reach that changes little keeps its plan, and its compiled program."""
         up = lambda v: 1.2 ** math.ceil(math.log(v, 1.2)) if v > 0 else 0.0  # noqa: E731
-        return Reach(tuple(map(up, self.exponents)), tuple(map(up, self.queries)), self.total)
+        return Reach(tuple(map(up, self.exponents)), tuple(map(up, self.queries)), up(self.total))
 
     def join(self, other: "Reach") -> "Reach":
         """What serves both."""
