@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint types docs bench-memory bench-transfer clean
+.PHONY: help setup run test lint types docs bench-memory bench-transfer bench-certificate clean
 
 help:  ## list the tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -41,6 +41,9 @@ bench-memory: $(STAMP)  ## memory of the adjoint against plain reverse mode
 
 bench-transfer: $(STAMP)  ## risk curves over H at one step size
 	$(BIN)/python benchmarks/transfer.py
+
+bench-certificate: $(STAMP)  ## attack the bound of the tables by adversarial clouds (ten minutes)
+	$(BIN)/python -m benchmarks.certificate
 
 clean:  ## remove what was built (not the runs)
 	rm -rf $(VENV) docs/_build docs/_generated .pytest_cache .ruff_cache .hypothesis
