@@ -44,6 +44,17 @@ def test_it_records_times_risks_and_temperatures_and_observes():
     assert cases.largest(problem.loss.readout.matrix - cases.readout().matrix) == 0.0
 
 
+def test_schedules_that_move_are_named_as_outside_the_theorems():
+    annealed, decaying = "an annealed temperature", "a decaying step size"
+    options = {"steps": 0, "annealing": mk.schedules.linear(0.1), "step_decay": mk.schedules.cosine()}
+    problem, rho = _problem(), cases.measure("softmax")
+    outside = lambda problem, **options: set(_solve(problem, rho, **options).stats["outside"])  # noqa: E731
+    assert {annealed, decaying} <= outside(problem, **options)
+    still = {"annealing": mk.schedules.linear(1.0), "step_decay": mk.schedules.constant()}
+    assert not {annealed, decaying} & outside(problem, **{**options, **still})
+    assert {annealed, decaying} & outside(_problem(temperature=0.0), **options) == {decaying}  # there is no noise to anneal
+
+
 def test_no_steps_change_nothing():
     rho = cases.measure("softmax")
     solution = _solve(_problem(), rho, steps=0)

@@ -55,6 +55,10 @@ class FunctionalGradient(eqx.Module):
 
     def data_term(self, heads: Head) -> Array:
         """δL/δρ (M,) at M heads, without (λ/2)|θ|²: what one more head like this does to the risk, per unit of its mass."""
+        if isinstance(heads, Empirical):
+            raise Refused("The functional gradient takes heads, not a measure of them; pass the heads themselves: g(rho.points).")
+        if not isinstance(heads, Head):
+            raise Refused(f"The functional gradient takes a batch of heads, as mk.Softmax(...); found {type(heads).__name__}.")
         if isinstance(heads, Layered):
             raise Refused("The functional gradient takes a batch of heads with one leading axis (M, ...); found layered heads.")
         self.problem.check(Empirical(heads))

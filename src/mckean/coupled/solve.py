@@ -6,17 +6,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mckean._shapes import Key
+from mckean._arguments import count
+from mckean._shapes import Array, Key
 from mckean.coupled.solution import Solution
 from mckean.coupled.stepper import CHUNK, State, Stepper
 from mckean.coupled.trained import trained_part
-from mckean.errors import Refused
 from mckean.measures.empirical import Empirical
 from mckean.objective.evaluation import risk
 from mckean.objective.problem import Problem
 from mckean.result import Result
+from mckean.training.asked import as_dynamics
 from mckean.training.dynamics import Dynamics
-from mckean.training.langevin import Langevin
 from mckean.training.schedules import Schedule
 
 
@@ -62,9 +62,8 @@ def solve(
     >>> len(solution.times), bool(solution.risk[-1] < solution.risk[0] / 2)
     (9, True)
     """
-    if steps < 0 or every < 1:
-        raise Refused(f"`steps` must not be negative and `every` at least 1; found steps={steps}, every={every}.")
-    dynamics = Langevin() if dynamics is None else dynamics
+    steps, every = count(steps, "steps", "training steps", 0), count(every, "every", "training steps between observations")
+    dynamics = as_dynamics(dynamics)
     stepper = Stepper(
         problem,
         dynamics,
@@ -148,6 +147,14 @@ def _outside(problem: Problem, stepper: Stepper) -> tuple[str, ...]:
         notes.append("a trained readout")
     if float(problem.confinement) == 0:
         notes.append("no confinement (λ = 0)")
+    if float(problem.temperature) > 0 and not _is_constant(stepper.annealing, stepper.step_size):
+        notes.append("an annealed temperature")
+    if not _is_constant(stepper.step_decay, stepper.step_size):
+        notes.append("a decaying step size")
     if type(stepper.dynamics).__name__ == "Optax":
         notes.append("an optimiser instead of the gradient flow")
     return tuple(notes)
+
+
+def _is_constant(schedule: Schedule, like: Array) -> bool:
+    return all(float(schedule(jnp.asarray(u, like.dtype))) == 1 for u in (0.0, 0.125, 0.25, 0.5, 0.75, 1.0))

@@ -5,8 +5,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from mckean._arguments import count, not_negative, positive, random_key
 from mckean._shapes import Array, Key
 from mckean.adjoint.particles import particle_gradient
 from mckean.coupled.trained import move, trained_part
@@ -17,6 +17,7 @@ from mckean.field.tabulated.parts import has_table
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
 from mckean.objective.problem import Problem
+from mckean.training.asked import as_dynamics
 from mckean.training.dynamics import Dynamics
 from mckean.training.schedules import Schedule, constant
 
@@ -73,12 +74,12 @@ class Stepper(eqx.Module):
         annealing: Schedule | None = None,
         readout_rate: float = 1.0,
     ):
-        if not (step_size > 0 and np.isfinite(step_size)):
-            raise Refused(f"`step_size` must be positive and finite; found {step_size}.")
-        if total < 0:
-            raise Refused(f"The number of training steps must not be negative; found {total}.")
-        if batch is not None and not 1 <= batch <= problem.size:
-            raise Refused(f"`batch` must lie between 1 and the {problem.size} prompts; found {batch}.")
+        step_size, readout_rate = positive(step_size, "step_size"), not_negative(readout_rate, "readout_rate")
+        total = count(total, "total", "training steps", 0)
+        batch = None if batch is None else count(batch, "batch", "prompts a step")
+        if batch is not None and batch > problem.size:
+            raise Refused(f"`batch` must be at most {problem.size}, the number of prompts; found {batch}. Pass None to use all.")
+        dynamics = as_dynamics(dynamics)
         dynamics.check(float(problem.temperature))
         dtype = problem.prompts.points.dtype
         self.problem, self.dynamics, self.batch = problem, dynamics, batch
@@ -89,6 +90,7 @@ class Stepper(eqx.Module):
 
     def init(self, rho0: Empirical, key: Key) -> State:
         """The state at s = 0."""
+        random_key(key)
         self.problem.check(rho0)
         moving = trained_part(self.problem.loss)
         zero = jnp.zeros((), self.problem.prompts.points.dtype)

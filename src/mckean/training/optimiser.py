@@ -20,6 +20,13 @@ class Optax(Dynamics):
 
     optimiser: optax.GradientTransformation = eqx.field(static=True)
 
+    def __check_init__(self):
+        if isinstance(self.optimiser, type) or not (hasattr(self.optimiser, "init") and hasattr(self.optimiser, "update")):
+            name = self.optimiser if isinstance(self.optimiser, str) else getattr(self.optimiser, "__name__", None)
+            found = repr(self.optimiser) if name is None else name
+            call = f"mk.Optax(optax.{name or 'adam'}(1.0))"
+            raise Refused(f"mk.Optax takes an optax transformation, with `init` and `update`; found {found}. Write {call}.")
+
     def init(self, theta: Any) -> Any:
         return self.optimiser.init(theta)
 
