@@ -6,8 +6,10 @@ trains hidden units alone, all else equal. Both raise NumericalFailure where the
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -26,6 +28,7 @@ from mckean.runs.configuration.config import Config
 from mckean.runs.evaluation.predictions import Predictions, from_terminal, predict
 
 NO_FLOW = ("readout", "the same readout without the flow")
+CHUNK_S = 5.0
 ATTENTION_OFF = ("hidden-units", "the flow with attention off")
 
 
@@ -120,25 +123,36 @@ def without_attention(assembly: Assembly, progress: Callable[[str], None]) -> Ba
         return None
     alone = assemble(_with_head(config, "perceptron"))
     state = alone.stepper.init(alone.rho0, alone.key)
-    total = config.training.steps
+    total, fitting = config.training.steps, 1
     while (done := int(state.step)) < total:
         progress(f"Baseline, attention off: training step {done} of {total}.")
-        state, records = alone.stepper.advance(state, min(CHUNK, total - done))
+        started = time.monotonic()
+        state, records = alone.stepper.advance(state, min(fitting, total - done))
         if not bool(records["finite"]):
             raise NumericalFailure(
                 f"The baseline of hidden units alone left the finite numbers at training step {int(state.step)}: "
                 "lower training.step_size, or set output.baselines=false."
             )
+        # Signals are obeyed between chunks: one step first, then what fits into a few seconds.
+        fitting = max(1, min(CHUNK, int(CHUNK_S * (int(state.step) - done) / max(time.monotonic() - started, 1e-6))))
     train, held_out = predict(alone, state, held_out=False), predict(alone, state, held_out=True)
     for part in (train, held_out):
         _require_finite(ATTENTION_OFF[1], part)
     return Baseline(*ATTENTION_OFF, train, held_out)
 
 
-def all_baselines(assembly: Assembly, state: State, progress: Callable[[str], None]) -> list[Baseline]:
-    """Every baseline that fits the run. One that fails says so in its place: the run's own results do not hang on it."""
+def all_baselines(
+    assembly: Assembly,
+    state: State,
+    progress: Callable[[str], None],
+    begun: Callable[[Callable[[str], None]], Baseline | None] | None = None,
+) -> list[Baseline]:
+    """Every baseline that fits the run; `begun` waits for the one with attention off, where that is under way.
+
+    One that fails says so in its place: the run's own results do not hang on it."""
     progress("Baseline: the readout without the flow.")
-    makers = ((NO_FLOW, lambda: without_flow(assembly, state)), (ATTENTION_OFF, lambda: without_attention(assembly, progress)))
+    off = partial(without_attention, assembly) if begun is None else begun
+    makers = ((NO_FLOW, lambda: without_flow(assembly, state)), (ATTENTION_OFF, lambda: off(progress)))
     found: list[Baseline] = []
     for (name, label), make in makers:
         try:

@@ -18,6 +18,7 @@ from mckean.objective import risk
 from mckean.objective.evaluation import trajectories
 from mckean.runs.assembly.assemble import Assembly, at_state
 from mckean.runs.evaluation.baselines import Baseline, all_baselines
+from mckean.runs.evaluation.beside import Beside
 from mckean.runs.evaluation.pairing import paired
 from mckean.runs.evaluation.predictions import Predictions, predict
 
@@ -39,9 +40,14 @@ DIMS = {
 
 
 def write_results(
-    assembly: Assembly, state: State, folder: Path, checks: list[dict[str, Any]], progress: Callable[[str], None]
+    assembly: Assembly,
+    state: State,
+    folder: Path,
+    checks: list[dict[str, Any]],
+    progress: Callable[[str], None],
+    beside: Beside | None = None,
 ) -> dict[str, Any]:
-    """Write `results/` of the run folder and give the summary."""
+    """Write `results/` of the run folder and give the summary. `beside` is the baseline with attention off, where it is under way."""
     results = folder / "results"
     progress("Evaluating all prompts.")
     train = predict(assembly, state, held_out=False)
@@ -54,7 +60,11 @@ def write_results(
     progress("Comparing heads before and after.")
     names = _write_heads(assembly, state, results)
     _save(results / "predictions.npz", _prediction_arrays(train, held_out))
-    baselines = all_baselines(assembly, state, progress) if assembly.config.output.baselines else []
+    baselines = (
+        all_baselines(assembly, state, progress, None if beside is None else beside.result)
+        if assembly.config.output.baselines
+        else []
+    )
     dims = DIMS | {"heads.npz": names}
     (results / "arrays.json").write_text(json.dumps(dims, indent=2) + "\n")
     return {

@@ -53,28 +53,39 @@ Report = Callable[[Path, bool], Path]
 """Writes the report of a run folder, with or without moving pictures; the page's path."""
 
 
+class Beside(Protocol):
+    """Work under way on a thread of its own."""
+
+    def cancel(self) -> None:
+        """End it, and wait until it has ended."""
+        ...
+
+
 @dataclass(frozen=True)
 class Tools:
     """The functions of the numerical side.
 
+    `beside` begins what needs no result of the training, for `write_results` to take; it comes last there, where something was begun.
     `attempt` does the one step that `advance` would not, for its state and its risk to be looked at.
     """
 
     assemble: Callable[[Config], Assembly]
     evaluate: Callable[[Any, Any], Mapping[str, float | None]]
     selfcheck: Callable[[Any, Any], Iterable[dict[str, Any]]]
-    write_results: Callable[[Any, Any, Path, list[dict[str, Any]], Callable[[str], None]], dict[str, Any]]
+    write_results: Callable[..., dict[str, Any]]
     attempt: Callable[[Any, Any], tuple[Any, float]]
+    beside: Callable[[Any], Beside | None] | None = None
 
 
 def default_tools() -> Tools:
     """The library's own; imports JAX."""
     from mckean.runs.assembly.assemble import assemble
+    from mckean.runs.evaluation import beside
     from mckean.runs.evaluation.conclude import write_results
     from mckean.runs.evaluation.predictions import evaluate
     from mckean.runs.evaluation.selfcheck import selfcheck
 
-    return Tools(assemble, evaluate, selfcheck, write_results, attempt)
+    return Tools(assemble, evaluate, selfcheck, write_results, attempt, beside.start)
 
 
 def attempt(stepper: Any, state: Any) -> tuple[Any, float]:

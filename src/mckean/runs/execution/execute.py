@@ -10,7 +10,7 @@ import contextlib
 import json
 import math
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from mckean.errors import NumericalFailure, Refused, StorageFailure
 from mckean.runs.configuration import loading
 from mckean.runs.configuration.config import Config
 from mckean.runs.execution import loop, outcome, stopping
-from mckean.runs.execution.contracts import Report, Tools, default_tools
+from mckean.runs.execution.contracts import Beside, Report, Tools, default_tools
 from mckean.runs.execution.journal import Journal
 from mckean.runs.execution.loop import NONFINITE, Job
 from mckean.runs.execution.outcome import EXIT_BUG, EXIT_NUMERICAL, EXIT_REFUSED, EXIT_STORAGE, Outcome
@@ -165,10 +165,11 @@ def _complete(job: Job, begin: Callable[[], Any]) -> Outcome:
     journal = job.journal
     again = f"mckean resume {journal.folder.path} goes on from the last checkpoint"
     try:
-        state = loop.train(job, begin())
-        job.stop.check()
-        check(job, state, step=job.config.training.steps)
-        return finish(job, state)
+        with _beside(job) as work:
+            state = loop.train(job, begin())
+            job.stop.check()
+            check(job, state, step=job.config.training.steps)
+            return finish(job, state, *work)
     except Stopped as stop:
         steps = job.config.training.steps
         message = f"Stopped at training step {_saved_step(job)} of {steps}; {again}."
@@ -187,6 +188,17 @@ def _complete(job: Job, begin: Callable[[], Any]) -> Outcome:
         _end(job, EXIT_BUG, status="failed", code="bug", message=f"{type(bug).__name__}: {bug}")
         bug.add_note(f"The log is {journal.folder.log}; {again}.")
         raise
+
+
+@contextlib.contextmanager
+def _beside(job: Job) -> Iterator[list[Beside]]:
+    """What is computed beside the training, if anything; it has ended when this has."""
+    begun = None if job.tools.beside is None else job.tools.beside(job.assembly)
+    try:
+        yield [] if begun is None else [begun]
+    finally:
+        if begun is not None:
+            begun.cancel()
 
 
 def _end(job: Job, exit_code: int, *, status: str, code: str, message: str, where: Mapping[str, Any] | None = None) -> Outcome:

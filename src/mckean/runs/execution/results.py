@@ -7,12 +7,13 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from mckean.runs.execution.contracts import Beside
 from mckean.runs.execution.loop import Job
 from mckean.runs.execution.outcome import EXIT_BUG, EXIT_STORAGE, EXIT_UNTRUSTED, TRUSTED, UNTRUSTED, Outcome
 from mckean.runs.store.storage import storage, write_whole
 
 
-def finish(job: Job, state: Any) -> Outcome:
+def finish(job: Job, state: Any, *beside: Beside) -> Outcome:
     """Write results/ and the report of the final state, and close the manifest.
 
     A report that cannot be made does not take the results with it: the run is done, the exit code says that
@@ -28,7 +29,7 @@ def finish(job: Job, state: Any) -> Outcome:
 
     with storage(f'The results in "{folder.results}" could not be written'):
         folder.results.mkdir(exist_ok=True)
-        summary = job.tools.write_results(job.assembly, state, folder.path, checks, progress)
+        summary = job.tools.write_results(job.assembly, state, folder.path, checks, progress, *beside)
     for entry in summary.get("baselines", []):
         if entry.get("failed"):
             journal.warn(f"The baseline of {entry['label']} failed, and is left out of the comparison: {entry['failed']}")
