@@ -36,6 +36,34 @@ def test_value_plus_one_grows(start):
     assert np.allclose(flow.mean[:, 0], 0.7 * np.exp(t) / np.sqrt(shrink), rtol=CLOSED, atol=0)
 
 
+def test_its_card_says_what_was_solved():
+    card = repr(mk.gaussian_transport(line(1.0, 1.0), [0.7], [[0.5]], horizon=0.4, times=np.asarray([0.0, 0.2, 0.4])))
+    assert card.splitlines()[0] == "GaussianFlow: N(m, S) in R^1, saved at 3 depths from 0 to 0.4, float64"
+    assert "largest variance 0.5 at t = 0, 0.833333 at the end" in card
+    assert "result: The solve reached its end." in card
+
+
+@pytest.mark.parametrize(
+    ("mean", "covariance", "times", "message"),
+    [
+        ([0.0, np.nan], np.eye(2), None, "mean must be finite"),
+        ([0.0, 0.0], [[1.0, 0.0], [0.0, np.inf]], None, "covariance must be finite"),
+        ([0.0, 0.0], [[1.0, 0.5], [0.0, 1.0]], None, "must be symmetric; found entries that differ by 0.5"),
+        ([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]], None, "positive semi-definite; found the eigenvalue -1"),
+        ([0.0, 0.0], np.eye(2), [0.0, 1.5], "between 0 and `horizon`, 1; found 1.5"),
+        ([0.0, 0.0], np.eye(2), [-0.5, 1.0], "found -0.5"),
+        ([0.0, 0.0], np.eye(2), [0.0, np.nan], "found nan"),
+        ([0.0, 0.0], np.eye(2), [0.0, 0.7, 0.2], "must increase; found 0.2 after 0.7"),
+        ([0.0, 0.0], np.eye(2), 0.5, r"of shape \(m,\); found shape \(\)"),
+        ([0.0, 0.0], np.eye(2), [], r"found shape \(0,\)"),
+        ([0.0, 1j], np.eye(2), None, "real numbers; found dtype complex128"),
+    ],
+)
+def test_a_law_or_times_that_cannot_be_are_refused(mean, covariance, times, message):
+    with pytest.raises(mk.Refused, match=message):
+        mk.gaussian_transport(mk.Empirical(kinds.softmax()), mean, covariance, horizon=1.0, times=times)
+
+
 def test_value_minus_one_shrinks():
     t = np.asarray([0.0, 1.0, 3.0])
     flow = mk.gaussian_transport(line(1.0, -1.0), [0.7], [[1.3]], horizon=3.0, times=t)

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from mckean._arguments import as_float, count, positive
 from mckean._shapes import Array
 from mckean.errors import Refused
 from mckean.field.velocity import check_heads
@@ -39,6 +40,22 @@ class GaussianFlow(eqx.Module):
     final: Gaussian
     result: Result = eqx.field(static=True)
 
+    def __repr__(self) -> str:
+        return self.card()
+
+    def card(self) -> str:
+        """The solution on a few lines: sizes, depth, the largest variance at the start and at the end, how it ended."""
+        first, last = (np.asarray(s) for s in (self.covariance[0], self.final.covariance))
+        largest = [f"{np.linalg.eigvalsh(s).max():.6g}" if np.all(np.isfinite(s)) else "inf" for s in (first, last)]
+        return "\n".join(
+            [
+                f"GaussianFlow: N(m, S) in R^{self.mean.shape[-1]}, saved at {len(self.times)} depths from {float(self.times[0]):g} to "
+                f"{float(self.times[-1]):g}, {self.mean.dtype.name}",
+                f"  largest variance {largest[0]} at t = {float(self.times[0]):g}, {largest[1]} at the end",
+                f"  result: {self.result.message}",
+            ]
+        )
+
 
 def gaussian_transport(
     rho: Empirical,
@@ -67,15 +84,15 @@ def gaussian_transport(
     """
     heads = _attention(check_heads(rho))
     a, v = heads.bilinear, heads.value
-    m0 = jnp.asarray(mean, a.dtype)
-    s0 = jnp.asarray(covariance, a.dtype)
+    m0 = as_float(mean, "The mean's coordinates").astype(a.dtype)
+    s0 = as_float(covariance, "The covariance's entries").astype(a.dtype)
     if m0.shape != (a.shape[-1],) or s0.shape != a.shape[1:]:
         raise Refused(
             f"Heads of R^{a.shape[-1]} need mean ({a.shape[-1]},) and a square covariance; found {m0.shape}, {s0.shape}."
         )
-    if not np.isfinite(horizon) or horizon <= 0:
-        raise Refused(f"`horizon` must be a positive depth T; found {horizon}.")
-    wanted = jnp.asarray([0.0, horizon] if times is None else times, a.dtype)
+    _check_law(np.asarray(m0, np.float64), np.asarray(s0, np.float64), float(jnp.finfo(a.dtype).eps))
+    horizon, steps = positive(horizon, "horizon", "a positive depth T"), count(steps, "steps", "adaptive depth steps")
+    wanted = _depths(times, horizon).astype(a.dtype)
     rtol = max(1e-12, 50 * float(jnp.finfo(a.dtype).eps)) if rtol is None else rtol
     atol = rtol / 100 if atol is None else atol
     solution = diffrax.diffeqsolve(
@@ -89,6 +106,38 @@ def gaussian_transport(
     reached_end = bool(solution.result == diffrax.RESULTS.successful)
     result = _result(reached_end, float(last[0]), np.asarray(s0), np.asarray(s1[0]), steps)
     return GaussianFlow(wanted, ms, ss, Gaussian(m1[0], s1[0]), result)
+
+
+def _check_law(mean: np.ndarray, covariance: np.ndarray, eps: float) -> None:
+    if not np.all(np.isfinite(mean)):
+        raise Refused(f"The mean must be finite; found {mean}.")
+    if not np.all(np.isfinite(covariance)):
+        raise Refused("The covariance must be finite; found an entry that is not.")
+    size = np.abs(covariance).max()
+    skew = np.abs(covariance - covariance.T).max()
+    if skew > 1e3 * eps * size:
+        raise Refused(
+            f"A covariance must be symmetric; found entries that differ by {skew:.3g}. Pass 0.5 * (S + S.T) if that is meant."
+        )
+    least = np.linalg.eigvalsh(covariance).min()
+    if least < -1e3 * eps * size:
+        raise Refused(
+            f"A covariance must be positive semi-definite; found the eigenvalue {least:.3g}. Check the signs of its entries."
+        )
+
+
+def _depths(times: Any, horizon: float) -> Array:
+    given = as_float([0.0, horizon] if times is None else times, "Saved times")
+    known = np.asarray(given, np.float64)
+    if known.ndim != 1 or not known.size:
+        raise Refused(f"`times` must be a list of depths to save, of shape (m,); found shape {known.shape}.")
+    outside = known[~((known >= 0) & (known <= horizon))]
+    if outside.size:
+        raise Refused(f"`times` must lie between 0 and `horizon`, {horizon:g}; found {outside[0]:g}.")
+    if np.any(np.diff(known) <= 0):
+        at = int(np.argmax(np.diff(known) <= 0))
+        raise Refused(f"`times` must increase; found {known[at + 1]:g} after {known[at]:g}. Pass np.unique(times).")
+    return given
 
 
 def _rhs(t: Any, y: tuple[Array, Array], args: tuple[Array, Array, Array]) -> tuple[Array, Array]:
