@@ -1,11 +1,14 @@
 """The gradient of the adaptive scheme is that of its accepted steps, frozen."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import mckean as mk
 from mckean.adjoint import particle_gradient
+from mckean.theory import identities
 from tests.adjoint import cases
 
 # Central differences on the frozen grid (step 1e-5): 1e-10; on the grid that is chosen anew: the scheme's tolerance 1e-9 over the step 1e-2.
@@ -14,7 +17,8 @@ DISCRETE = 1e-12
 
 
 def test_the_adaptive_gradient_is_that_of_the_frozen_grid():
-    base, rho = cases.problem("tsit5", 32, rtol=1e-9, atol=1e-9), cases.measure("block")
+    rho = cases.measure("block")
+    base = cases.problem("tsit5", 32, rtol=1e-9, atol=1e-9).settled(rho)
     found = particle_gradient(base, rho)
     x, w = base.prompts.points, base.prompts.weights
     grid = jax.jit(lambda: base.grid(rho, x, w))()
@@ -30,6 +34,18 @@ def test_the_adaptive_gradient_is_that_of_the_frozen_grid():
     free = lambda e: float(mk.regularised_risk(base, _moved(rho, direction, e)))  # noqa: E731
     fourth = (8 * (free(0.01) - free(-0.01)) - (free(0.02) - free(-0.02))) / 0.12
     assert abs(fourth - slope) <= FREE * max(abs(slope), 1.0)
+
+
+@pytest.mark.parametrize("depth", ["tied", "layered"])
+def test_the_adaptive_risk_has_a_derivative_in_the_horizon(depth):
+    """The accepted steps are fractions of T."""
+    base, rho = cases.problem("tsit5", 64, rtol=1e-9, atol=1e-9), cases.measure("block", depth)
+    at = jax.jit(lambda horizon: mk.risk(eqx.tree_at(lambda p: p.horizon, base, horizon), rho))
+    slope = float(jax.grad(at)(base.horizon))
+    fourth = (8 * float(at(1.01) - at(0.99)) - float(at(1.02) - at(0.98))) / 0.12
+    assert abs(slope) > 0.01
+    assert abs(fourth - slope) <= FREE * max(abs(slope), 1.0)
+    assert identities.scaling(base, rho) <= DISCRETE
 
 
 def _moved(rho, direction, e):

@@ -71,6 +71,33 @@ def test_floating_targets_take_the_dtype_of_the_tokens():
         assert _problem(np.asarray([0.1, 0.2]), mk.losses.SquaredError(wide), prompts).risk_dtype == jnp.float64
 
 
+@pytest.mark.parametrize("name", ["horizon", "confinement", "temperature"])
+def test_numbers_that_are_traced_are_taken_on_trust(name):
+    rho = cases.measure("softmax")
+    given = {"horizon": 1.0, "confinement": 0.1, "temperature": 0.0}
+
+    def total(value):
+        loss = mk.losses.CrossEntropy(cases.readout())
+        options = {**given, name: value}
+        return mk.regularised_risk(mk.Problem(cases.prompts(), [0, 2], loss, steps=2, scheme="euler", **options), rho)
+
+    value = 0.7
+    slope = float(jax.grad(total)(value))
+    centred = float(total(value + 1e-5) - total(value - 1e-5)) / 2e-5
+    assert abs(slope - centred) <= 1e-8
+    assert (slope == 0) == (name == "temperature")
+
+
+def test_a_problem_prints_as_a_card():
+    lines = repr(_problem([0, 2], mk.losses.CrossEntropy(cases.readout()))).splitlines()
+    assert lines[0] == "Problem: 2 prompts of 4 tokens in R^2, float64; loss CrossEntropy"
+    assert lines[1].startswith("  depth T = 1, euler, 2 depth steps, field ")
+    assert lines[2] == "  confinement λ = 0, temperature β = 0"
+    one = mk.Problem(cases.prompts()[0], 0, lambda mu, y: mu.mean()[0], horizon=1.0, steps=9, scheme="tsit5")
+    assert "1 prompt of 4 tokens" in repr(one)
+    assert "tsit5, at most 9 depth steps" in repr(one)
+
+
 RAW = """
 import numpy as np, mckean as mk
 x = np.zeros((3, 2))

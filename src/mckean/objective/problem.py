@@ -7,8 +7,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
+from jax.core import Tracer
 
+from mckean._arguments import count, not_negative, positive
 from mckean._shapes import Array
 from mckean.errors import Refused
 from mckean.field.choice import undecided
@@ -65,11 +66,11 @@ class Problem(eqx.Module):
         targets: Any,
         loss: Callable[[Empirical, Any], Array],
         *,
-        horizon: float,
+        horizon: float | Array,
         steps: int,
         scheme: str = "rk4",
-        confinement: float = 0.0,
-        temperature: float = 0.0,
+        confinement: float | Array = 0.0,
+        temperature: float | Array = 0.0,
         method: Method | None = None,
         rtol: float = 1e-8,
         atol: float = 1e-10,
@@ -80,17 +81,13 @@ class Problem(eqx.Module):
         if prompts.batch is None:
             prompts = unchecked(prompts.points[None], prompts.weights[None])
             targets = jax.tree.map(lambda leaf: leaf[None], targets)
-        count = prompts.batch
+        size = prompts.batch
         for leaf in jax.tree.leaves(targets):
-            if leaf.ndim == 0 or leaf.shape[0] != count:
-                raise Refused(f"One target a prompt: found {count} prompts and targets of shape {leaf.shape}.")
-        for name, value, least in (("confinement", confinement, 0.0), ("temperature", temperature, 0.0)):
-            if not (np.isfinite(value) and value >= least):
-                raise Refused(f"`{name}` must be a finite number that is not negative; found {value}.")
-        if not (np.isfinite(horizon) and horizon > 0):
-            raise Refused(f"`horizon` must be a positive depth T; found {horizon}.")
-        if steps < 1:
-            raise Refused(f"The number of depth steps must be at least 1; found steps={steps}.")
+            if leaf.ndim == 0 or leaf.shape[0] != size:
+                raise Refused(f"One target a prompt: found {size} prompts and targets of shape {leaf.shape}.")
+        confinement, temperature = not_negative(confinement, "confinement"), not_negative(temperature, "temperature")
+        horizon = positive(horizon, "horizon", "a positive depth T")
+        steps = count(steps, "steps", "depth steps")
         if not callable(loss):
             raise Refused(f"`loss` must be a function of (mu_T, target); found {type(loss).__name__}.")
         check_targets = getattr(loss, "check_targets", None)
@@ -101,8 +98,26 @@ class Problem(eqx.Module):
         self.horizon = jnp.asarray(horizon, dtype)
         self.confinement = jnp.asarray(confinement, dtype)
         self.temperature = jnp.asarray(temperature, dtype)
-        self.steps, self.scheme, self.method = int(steps), find(scheme), check_method(method)
+        self.steps, self.scheme, self.method = steps, find(scheme), check_method(method)
         self.rtol, self.atol = rtol, atol
+
+    def __repr__(self) -> str:
+        return self.card()
+
+    def card(self) -> str:
+        """The problem on a few lines: prompts, loss, depth flow, λ and β."""
+        n, tokens, dim = self.prompts.points.shape[-3:]
+        prompts = f"{n} prompts" if n > 1 else "1 prompt"
+        loss = getattr(self.loss, "__name__", type(self.loss).__name__)
+        number = lambda value: "traced" if isinstance(value, Tracer) else f"{float(value):g}"  # noqa: E731
+        most = "at most " if self.scheme.adaptive else ""
+        return "\n".join(
+            [
+                f"Problem: {prompts} of {tokens} tokens in R^{dim}, {self.prompts.points.dtype.name}; loss {loss}",
+                f"  depth T = {number(self.horizon)}, {self.scheme.name}, {most}{self.steps} depth steps, field {type(self.method).__name__}",
+                f"  confinement λ = {number(self.confinement)}, temperature β = {number(self.temperature)}",
+            ]
+        )
 
     @property
     def size(self) -> int:
@@ -135,7 +150,7 @@ class Problem(eqx.Module):
 
     def with_method(self, method: Method) -> "Problem":
         """The same problem by another method of the field."""
-        other = object.__new__(Problem)
+        other = object.__new__(type(self))
         for field in dataclasses.fields(self):
             object.__setattr__(other, field.name, method if field.name == "method" else getattr(self, field.name))
         return other
@@ -143,11 +158,10 @@ class Problem(eqx.Module):
     def grid(self, rho: Empirical, x0: Array, w: Array) -> grids.Grid:
         """The depth grid for these clouds (n, N, d): fixed, or the accepted steps of the adaptive scheme under ρ.
 
-        The adaptive grid is frozen: derivatives do not pass through the choice of steps.
+        The adaptive grid is frozen as fractions of T: derivatives do not pass through the choice of steps.
         """
         if self.scheme.adaptive:
-            found = grids.adaptive(rho, x0, w, self.horizon, self.steps, self.method, self.rtol, self.atol)
-            return jax.tree.map(jax.lax.stop_gradient, found)
+            return grids.frozen(rho, x0, w, self.horizon, self.steps, self.method, self.rtol, self.atol)
         return grids.fixed(self.horizon, self.steps, grids.layer_count(rho), x0.dtype)
 
     def select(self, index: Array) -> "Problem":

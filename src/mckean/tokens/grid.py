@@ -4,8 +4,11 @@ from typing import Any
 
 import diffrax
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
+from mckean._arguments import count
 from mckean._shapes import Array, Times
 from mckean.errors import Refused
 from mckean.field.dispatch import field
@@ -29,8 +32,7 @@ class Grid(eqx.Module):
 
 def fixed(horizon: Any, steps: int, layers: int, dtype: Any) -> Grid:
     """L equal steps; the number of layers must divide L."""
-    if steps < 1:
-        raise Refused(f"The number of depth steps must be at least 1; found steps={steps}.")
+    steps = count(steps, "steps", "depth steps")
     if steps % layers:
         raise Refused(
             f"The number of layers must divide the number of depth steps; found {layers} layers and {steps} steps. "
@@ -78,6 +80,22 @@ def adaptive(rho: Empirical, x0: Array, w: Array, horizon: Any, most: int, metho
     middle = 0.5 * (times[1:] + times[:-1])
     layer = jnp.clip(jnp.floor(middle / end * layers).astype(int), 0, layers - 1)
     return Grid(times, layer, overrun)
+
+
+def frozen(rho: Empirical, x0: Array, w: Array, horizon: Array, most: int, method: Method, rtol: float, atol: float) -> Grid:
+    """The accepted steps of `adaptive` as fixed fractions of T: derivatives pass through T, not through the choice of steps."""
+    rho, x0, w, end = jax.tree.map(
+        lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_array(leaf) else leaf, (rho, x0, w, horizon)
+    )
+    grid = _compiled(rho, x0, w, end, most, method, rtol, atol)
+    if not isinstance(horizon, Tracer):
+        return grid
+    return Grid(horizon * (grid.times / end), grid.layer, grid.overrun)
+
+
+@eqx.filter_jit
+def _compiled(rho, x0, w, horizon, most: int, method: Method, rtol: float, atol: float) -> Grid:
+    return adaptive(rho, x0, w, horizon, most, method, rtol, atol)
 
 
 def at_layer(rho: Empirical, index: Any) -> Empirical:

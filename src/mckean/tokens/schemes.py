@@ -57,6 +57,6 @@ SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in (EULER, HEUN, RK
 
 def find(name: str) -> Scheme:
     """The scheme of that name, or a refusal that lists them."""
-    if name not in SCHEMES:
+    if not isinstance(name, str) or name not in SCHEMES:
         raise Refused(f"`scheme` must be one of {', '.join(SCHEMES)}; found {name!r}.")
     return SCHEMES[name]

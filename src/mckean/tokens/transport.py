@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from mckean._arguments import count, positive
 from mckean._shapes import Array
 from mckean.errors import Refused
 from mckean.field.method import Method
 from mckean.field.tabulated.guarded import Note
 from mckean.field.velocity import check_fit, check_heads, check_method
+from mckean.heads.base import Head
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.tokens import grid as grids
 from mckean.tokens.flow import Flow
@@ -70,20 +72,22 @@ def transport(
     >>> round(float(flow.final.mean()[0]), 4)                               # 2e
     5.4366
     """
+    if isinstance(getattr(mu0, "points", None), Head) and not isinstance(getattr(rho, "points", None), Head):
+        raise Refused(
+            "`transport` takes the head measure first and the tokens second; found them the other way round (swapped?)."
+        )
     check_heads(rho)
     check_fit(rho, mu0)
     table = find(scheme)
-    if not isinstance(horizon, Tracer) and (not np.isfinite(horizon) or horizon <= 0):
-        raise Refused(f"`horizon` must be a positive depth T; found {horizon}.")
-    if steps < 1:
-        raise Refused(f"The number of depth steps must be at least 1; found steps={steps}.")
+    horizon = positive(horizon, "horizon", "a positive depth T")
+    steps = count(steps, "steps", "depth steps")
     method = check_method(method)
     batched = mu0.batch is not None
     x0, w = (mu0.points, mu0.weights) if batched else (mu0.points[None], mu0.weights[None])
     choice = settle_flow(method, rho, x0, w, jnp.asarray(horizon, x0.dtype))
     method = choice.method
     if table.adaptive:
-        grid = _frozen_grid(rho, x0, w, jnp.asarray(horizon, x0.dtype), steps, method, rtol, atol)
+        grid = grids.frozen(rho, x0, w, jnp.asarray(horizon, x0.dtype), steps, method, rtol, atol)
     else:
         grid = grids.fixed(horizon, steps, grids.layer_count(rho), x0.dtype)
     traced = _traced((rho, mu0, horizon, grid))
@@ -137,22 +141,6 @@ def _run(
 
     _, (x, first_bad, seen, notes) = over_prompts(body, (x0, w), chunk)
     return x, jnp.min(first_bad), seen, notes
-
-
-def _frozen_grid(rho, x0, w, horizon: Array, most: int, method: Method, rtol: float, atol: float) -> grids.Grid:
-    """The accepted steps, as fractions of T through which no derivative passes."""
-    rho, x0, w, end = jax.tree.map(
-        lambda leaf: jax.lax.stop_gradient(leaf) if eqx.is_array(leaf) else leaf, (rho, x0, w, horizon)
-    )
-    grid = _adaptive(rho, x0, w, end, most, method, rtol, atol)
-    if not isinstance(horizon, Tracer):
-        return grid
-    return grids.Grid(horizon * (grid.times / end), grid.layer, grid.overrun)
-
-
-@eqx.filter_jit
-def _adaptive(rho, x0, w, horizon, most: int, method: Method, rtol: float, atol: float):
-    return grids.adaptive(rho, x0, w, horizon, most, method, rtol, atol)
 
 
 def _trim(grid: grids.Grid) -> grids.Grid:
