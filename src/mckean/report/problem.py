@@ -46,7 +46,7 @@ def rows(record: Record) -> list[Row]:
         ("β", "temperature at the end", _last_temperature(record)),
         ("Δs", "step of training time", _setting(record, "step_size")),
         ("", "training steps", None if steps is None else integer(steps)),
-        ("", "prompts in a minibatch", _setting(record, "batch")),
+        ("", "prompts in a minibatch", _setting(record, "batch") if _minibatches(record) else None),
     ]
     return [Row(symbol, meaning, value) for symbol, meaning, value in table if value]
 
@@ -54,15 +54,20 @@ def rows(record: Record) -> list[Row]:
 def departures(record: Record) -> list[str]:
     """Settings under which the convergence theorems are not stated."""
     found: list[str] = []
-    batch = record.setting("training", "batch")
-    prompts = record.summary.problem.prompts if record.summary else None
-    if isinstance(batch, int) and not isinstance(batch, bool) and batch > 0 and (prompts is None or batch < prompts):
+    if _minibatches(record):
         found.append("each step sees a minibatch of the prompts")
     if record.setting("readout", "trained") is True:
         found.append("the readout is trained along with the heads")
     if record.setting("training", "confinement") == 0:
         found.append("there is no confinement (λ = 0)")
     return found
+
+
+def _minibatches(record: Record) -> bool:
+    """Whether a step sees only some of the prompts."""
+    batch = record.setting("training", "batch")
+    prompts = record.summary.problem.prompts if record.summary else None
+    return isinstance(batch, int) and not isinstance(batch, bool) and batch > 0 and (prompts is None or batch < prompts)
 
 
 def _setting(record: Record, key: str) -> str | None:

@@ -10,6 +10,8 @@ import pytest
 
 from mckean.errors import Refused
 from mckean.runs.assembly.assemble import assemble
+from mckean.runs.configuration import loading
+from mckean.runs.configuration.config import Config
 from mckean.runs.evaluation.selfcheck import selfcheck
 from tests.runs.small import config
 
@@ -39,3 +41,20 @@ def test_data_whose_squares_overflow_is_refused(tmp_path: Path, precision: str, 
                 tmp_path, f"model.precision={precision}", "readout.loss=squared-error", targets=np.linspace(1.0, 2.0, 12) * size
             )
         )
+
+
+@pytest.mark.parametrize(("batch", "taken"), [(0, None), (4, 4), (9, None), (64, None)])
+def test_a_batch_of_none_or_of_more_than_there_are_is_all_prompts(batch: int, taken: int | None, tmp_path: Path) -> None:
+    assert assemble(config(tmp_path, f"training.batch={batch}")).stepper.batch == taken
+
+
+def test_an_empty_configuration_is_a_cheap_run(tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").write_text("")
+    chosen = loading.load(str(tmp_path / "empty.toml"))
+    example = loading.load("digits")
+
+    def work(each: Config) -> int:
+        stages = {"euler": 1, "heun": 2, "rk4": 4}[each.model.scheme]
+        return each.training.steps * each.training.batch * each.model.heads * each.model.steps * stages
+
+    assert 0 < work(chosen) < work(example)

@@ -147,8 +147,8 @@ def test_a_resolved_file_may_be_run_again(tmp_path: Path) -> None:
 
 
 def test_none_unsets_a_field() -> None:
-    assert loading.load("digits").training.batch is not None
-    assert loading.load("digits", ("training.batch=none",)).training.batch is None
+    assert loading.load("digits", ("data.limit=10",)).data.limit == 10
+    assert loading.load("digits", ("data.limit=10", "data.limit=none")).data.limit is None
 
 
 def test_a_relative_data_path_is_relative_to_its_file(tmp_path: Path) -> None:

@@ -173,14 +173,12 @@ def _stepper(config: Config, problem: Problem) -> Stepper:
     if training.anneal != "constant" and training.final_temperature is not None:
         factor = training.final_temperature / training.temperature
         annealing = schedules.exponential(factor) if training.anneal == "exponential" else schedules.linear(factor)
-    if training.batch is not None and training.batch > problem.size:
-        raise Refused(f"training.batch must not exceed the {counted(problem.size, 'prompt')}; found {training.batch}.")
     return Stepper(
         problem,
         chosen,
         step_size=training.step_size,
         total=training.steps,
-        batch=training.batch,
+        batch=training.batch if 0 < training.batch < problem.size else None,
         step_decay=schedules.cosine() if training.step_decay == "cosine" else None,
         annealing=annealing,
         readout_rate=config.readout.rate,

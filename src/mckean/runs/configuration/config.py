@@ -95,7 +95,7 @@ class Model(Section):
         default="block",
         description="Softmax attention, hidden units, or the sum of both.",
     )
-    heads: int = Field(default=64, ge=1, description="Number H of atoms of the head measure (in each layer).")
+    heads: int = Field(default=32, ge=1, description="Number H of atoms of the head measure (in each layer).")
     key_dim: int = Field(default=4, ge=1, description="Dimension k of queries and keys.")
     dim: int = Field(
         default=12,
@@ -109,9 +109,9 @@ class Model(Section):
     )
     scale: Literal["one", "inverse-sqrt"] = Field(default="one", description="Factor of the logits: 1, or 1/√k.")
     horizon: float = Field(default=1.0, gt=0.0, description="Depth T that the tokens cross.")
-    steps: int = Field(default=8, ge=1, description="Number L of depth steps; for tsit5 the most that its adaptive steps may be.")
+    steps: int = Field(default=3, ge=1, description="Number L of depth steps; for tsit5 the most that its adaptive steps may be.")
     scheme: Literal["euler", "heun", "rk4", "tsit5"] = Field(
-        default="heun",
+        default="euler",
         description="Integrator in depth; one Euler step is one residual layer.",
     )
     depth: Literal["tied", "layered"] = Field(
@@ -185,8 +185,8 @@ class Readout(Section):
 class Training(Section):
     """The head dynamics in training time s."""
 
-    steps: int = Field(default=400, ge=1, description="Number of training steps.")
-    step_size: float = Field(default=0.02, gt=0.0, description="Training time of one step.")
+    steps: int = Field(default=200, ge=1, description="Number of training steps.")
+    step_size: float = Field(default=0.05, gt=0.0, description="Training time of one step.")
     dynamics: Literal["langevin", "inertial", "adam", "sgd"] = Field(
         default="langevin",
         description=(
@@ -194,10 +194,12 @@ class Training(Section):
         ),
     )
     friction: float = Field(default=1.0, gt=0.0, description="Friction γ of the inertial dynamics.")
-    batch: int | None = Field(
-        default=None,
-        ge=1,
-        description=("Prompts in a step, drawn anew each time (outside the theorems' hypotheses); unset means all."),
+    batch: int = Field(
+        default=64,
+        ge=0,
+        description=(
+            "Prompts in a step, drawn anew each time (outside the theorems' hypotheses); all of them where it is 0, or where there are no more."
+        ),
     )
     temperature: float = Field(default=0.0, ge=0.0, description="Temperature β of the noise, √(2β·step_size) a step.")
     anneal: Literal["constant", "exponential", "linear"] = Field(
@@ -245,7 +247,7 @@ class Output(Section):
         default=10,
         ge=1,
         le=64,
-        description="Training steps between two lines of metrics.jsonl; also the longest wait before a stop.",
+        description="Training steps between two lines of metrics.jsonl.",
     )
     checkpoint_every: int = Field(
         default=50,
