@@ -55,6 +55,11 @@ def test_schedules_that_move_are_named_as_outside_the_theorems():
     assert {annealed, decaying} & outside(_problem(temperature=0.0), **options) == {decaying}  # there is no noise to anneal
 
 
+def test_an_estimated_field_is_named_as_outside_the_theorems():
+    solution = _solve(_problem(method=mk.RandomBatch(2)), cases.measure("softmax"), steps=0)
+    assert "a field estimated from 2 tokens" in repr(solution)
+
+
 def test_no_steps_change_nothing():
     rho = cases.measure("softmax")
     solution = _solve(_problem(), rho, steps=0)

@@ -11,6 +11,7 @@ from mckean._shapes import Array, Key
 from mckean.coupled.solution import Solution
 from mckean.coupled.stepper import CHUNK, State, Stepper
 from mckean.coupled.trained import trained_part
+from mckean.field.method import RandomBatch
 from mckean.measures.empirical import Empirical
 from mckean.objective.evaluation import risk
 from mckean.objective.problem import Problem
@@ -151,6 +152,8 @@ def _outside(problem: Problem, stepper: Stepper) -> tuple[str, ...]:
         notes.append("an annealed temperature")
     if not _is_constant(stepper.step_decay, stepper.step_size):
         notes.append("a decaying step size")
+    if isinstance(problem.method, RandomBatch):
+        notes.append(f"a field estimated from {problem.method.size} tokens")
     if type(stepper.dynamics).__name__ == "Optax":
         notes.append("an optimiser instead of the gradient flow")
     return tuple(notes)
