@@ -14,7 +14,7 @@ project_copyright = author
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build", "_generated"]
+exclude_patterns = ["_build", "_generated", "measured"]  # the last two are included by pages
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.xref_missing_anchor"]

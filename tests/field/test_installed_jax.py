@@ -17,7 +17,11 @@ AGREEMENT = {"float64": 1e-14, "float32": 1e-5}  # relative to the sum of absolu
         (1, "float64"),
         (2, "float64"),
         (2, "float32"),
-        pytest.param(1, "float32", marks=pytest.mark.xfail(strict=False, reason="wrong in jaxlib 0.10.0 to 0.10.2 between 32,769 and 65,536 rows")),
+        pytest.param(
+            1,
+            "float32",
+            marks=pytest.mark.xfail(strict=False, reason="wrong in jaxlib 0.10.0 to 0.10.2 between 32,769 and 65,536 rows"),
+        ),
     ],
 )
 def test_a_product_followed_by_a_sum_over_many_rows(power, dtype):

@@ -52,7 +52,9 @@ def test_splitting_atoms_changes_nothing(rho, mu, speed):
     halves[:2] = 0.5
     split = mk.Empirical(mu.points[jnp.asarray(first)], np.asarray(mu.weights)[first] * halves)
     heads = [0, 0, 1, 2]
-    more = mk.Empirical(jax.tree.map(lambda leaf: leaf[jnp.asarray(heads)], rho.points), MASS[heads] * np.asarray([0.5, 0.5, 1, 1]))
+    more = mk.Empirical(
+        jax.tree.map(lambda leaf: leaf[jnp.asarray(heads)], rho.points), MASS[heads] * np.asarray([0.5, 0.5, 1, 1])
+    )
     v, g = speed(more, split)
     assert np.allclose(v, value[jnp.asarray(first)], rtol=0, atol=ROUNDING)
     assert np.allclose(g[0] + g[1], gradient[0], rtol=0, atol=ROUNDING)

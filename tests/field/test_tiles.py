@@ -25,7 +25,11 @@ def inputs():
 
 def values(tile, q, k, y, w, g):
     pairing = lambda *args: jnp.sum(g * attend(*args, tile=tile))  # noqa: E731
-    return attend(q, k, y, w, tile=tile), jax.grad(pairing, argnums=(0, 1, 2, 3))(q, k, y, w), key_density(q, k, y, w, g, tile=tile)
+    return (
+        attend(q, k, y, w, tile=tile),
+        jax.grad(pairing, argnums=(0, 1, 2, 3))(q, k, y, w),
+        key_density(q, k, y, w, g, tile=tile),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +106,9 @@ def test_memory_does_not_grow_with_N_times_N():
     forward = memory(jax.jit(lambda rho, x, w: speed(rho, x, w, 1024)))
     backward = memory(jax.jit(jax.grad(lambda rho, x, w: jnp.sum(speed(rho, x, w, 1024) ** 2), argnums=(0, 1))))
     dense = memory(jax.jit(lambda rho, x, w: speed(rho, x, w, None)))
-    print(f"temporary bytes over N²·8: forward {forward / matrix:.3f}, gradient {backward / matrix:.3f}, dense {dense / matrix:.3f}")
+    print(
+        f"temporary bytes over N²·8: forward {forward / matrix:.3f}, gradient {backward / matrix:.3f}, dense {dense / matrix:.3f}"
+    )
     assert forward < SHARE * matrix
     assert backward < SHARE * matrix
     assert dense > matrix
