@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from mckean.report.palette import BLUE, GREEN, GREY, ORANGE
 from mckean.report.style import WIDE, figure, grid, legend, log_scale, styled
@@ -61,6 +62,7 @@ def _times(axes: Axes, rows: list[Row], along: str, label: str) -> None:
         axes.plot(x, middle, color=colour, marker="o", markersize=3, label=f"{method} (from a part)" if scaled else method)
         axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
     log_scale(axes, "x", [row["size"][along] for row in rows])
+    axes.xaxis.set_major_locator(LogLocator(numticks=5))  # three panels side by side: no room for ticks at 2 and 5
     log_scale(axes, "y", [row["seconds"][key] for row in rows for key in ("low", "high")])
     axes.set_xlabel(label)
     grid(axes)
