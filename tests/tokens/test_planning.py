@@ -50,7 +50,7 @@ def test_a_flow_by_a_table_is_the_flow(kind):
 
 def test_a_flow_that_outgrows_its_plan_ends_right_and_says_so(monkeypatch):
     monkeypatch.setattr(planning, "_growth", lambda *_: 0.2)
-    flow, exact = (_flow(_tied(2.0), _tokens(), method) for method in (mk.Tabulated(RTOL), EXACT))
+    flow, exact = (_flow(_tied(1.2), _tokens(), method) for method in (mk.Tabulated(RTOL), EXACT))
     stats = flow.stats["field"]
     assert stats["tabulated"] < stats["evaluations"]
     assert "outgrew the table's plan" in stats["note"]

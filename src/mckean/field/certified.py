@@ -19,13 +19,17 @@ from mckean.measures.empirical import Empirical
 
 
 class CertifiedVelocity(NamedTuple):
-    """A velocity, how it was evaluated, and the bound of its error.
+    r"""A velocity, how it was evaluated, and the bound of its error, $\max_i|\hat V(x_i) - V(x_i)| / \max_i|V(x_i)|$.
 
-    velocity: (M, d), or (n, M, d) for a batch.
-    method: "exact", "tabulated" or "random batch".  reason: why that one was taken.
-    bound: an upper bound of max_i |V̂(x_i) − V(x_i)| / max_i |V(x_i)| that holds for any tokens and masses; 0 for the exact sum, whose error is
-        rounding. For a random batch it is no bound but the largest standard error, in the same units.
-    plan: the table's cells, nodes and errors, or None.
+    Attributes:
+        velocity: (M, d), or (n, M, d) for a batch.
+        method: "exact", "tabulated" or "random batch".
+        reason: why that one was taken.
+        bound: an upper bound of that error for any tokens and masses; 0 for the exact sum, whose error is rounding. For a random batch it is
+            no bound but the largest standard error, in the same units.
+        plan: the table's cells, nodes and errors, or None.
+
+    Source: mathematics, section 8.
     """
 
     velocity: Array

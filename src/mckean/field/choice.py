@@ -1,5 +1,6 @@
 """The choice of a method for given heads and tokens, made on the host before anything is compiled."""
 
+import math
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -77,8 +78,9 @@ def settle(
         return Choice(method.exact, "inside jit the tokens are unknown")
     reach = reach.widened(room).rounded() if room > 1 else reach
     work = Work(x.shape[1], q.shape[1], one.heads, axes, dim, own, bits)
-    tolerance = rtol * size / tighter
-    plan = best(reach, work, float(f"{tolerance:.1e}"), costs.CPU)
+    # In steps of 25 %, so that data that differ little share a plan, and its compiled program.
+    tolerance = 1.25 ** math.floor(math.log(rtol * size / tighter, 1.25)) if rtol * size / tighter > 0 else 0.0
+    plan = best(reach, work, tolerance, costs.CPU)
     exponent = max(reach.exponents)
     if plan is None:
         why = f"a total exponent of {reach.total:.3g}" if reach.total > largest_exponent(bits) else f"|A|R² of {exponent:.3g}"

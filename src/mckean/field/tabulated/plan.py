@@ -43,8 +43,7 @@ class Reach:
 
     def rounded(self) -> "Reach":
         """Raised to the next of steps of 20 %: a reach that changes little keeps its plan, and its compiled program."""
-        up = lambda v: 1.2 ** math.ceil(math.log(v, 1.2)) if v > 0 else 0.0  # noqa: E731
-        return Reach(tuple(map(up, self.exponents)), tuple(map(up, self.queries)), up(self.total))
+        return Reach(tuple(map(_up, self.exponents)), tuple(map(_up, self.queries)), _up(self.total))
 
     def join(self, other: "Reach") -> "Reach":
         """What serves both."""
@@ -108,6 +107,10 @@ class Plan:
         return 2 * self.eta / (1 - self.eta) + 2 * self.rounding + self.grid_error
 
 
+def _up(value: float) -> float:
+    return 1.2 ** math.ceil(math.log(value, 1.2)) if value > 0 else 0.0
+
+
 def largest_exponent(bits: int) -> float:
     """Beyond it a sum of exponentials can underflow."""
     return 600.0 if bits == 64 else 60.0
@@ -156,7 +159,7 @@ def _tables(reach: Reach, work: Work, tolerance: float, costs: Costs) -> Iterato
             e_u = (1 + bounds.error(p_u, length_u)) ** k - 1
             e_y = (1 + bounds.error(p_y, length_y)) ** k - 1
             kappa_y = bounds.amplification(p_y, length_y) ** k
-            rounding = (8 + reach.total) * eps * kappa_u * kappa_y
+            rounding = (8 + _up(reach.total)) * eps * kappa_u * kappa_y
             plan = Plan(keys, boxes, None, work.own_tables, e_u + kappa_u * e_y, rounding, 0.0, 0.0)
             if plan.eta < 0.5 and plan.error <= tolerance:
                 seconds = costs.table(keys, boxes, work)
