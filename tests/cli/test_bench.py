@@ -86,7 +86,7 @@ def test_json_is_one_object(command: Command) -> None:
     assert case["name"] == "scaling"
     assert case["rows"][0]["seconds"]["median"] == pytest.approx(0.15)
     assert case["claims"][0]["holds"] is None  # the limit is that of the stated size
-    assert record["rule"] == {"rounds": 5, "least_seconds": 0.3, "seed": 0}
+    assert record["rule"] == {"rounds": 5, "least_seconds": 0.05, "seed": 0}
     assert set(record["peers"]["versions"]) == {"torch", "pykeops"}
 
 

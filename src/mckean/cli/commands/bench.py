@@ -52,7 +52,8 @@ def command(
 
         chosen = catalogue.chosen(cases)
         folder = None if out is None else keeping.open_folder(out)
-        bench = Bench(Rule(rounds), seed, installed(), lambda word: None if talk.quiet else output.note(f"  … {word}"))
+        rule = Rule(rounds) if full else Rule(rounds, least=0.05)
+        bench = Bench(rule, seed, installed(), lambda word: None if talk.quiet else output.note(f"  … {word}"))
         record = course.circumstances(bench, environment.describe)
     _say(talk, text.circumstances(record))
     record["cases"] = []
