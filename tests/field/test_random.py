@@ -9,7 +9,7 @@ import mckean as mk
 from mckean.field import dispatch, random
 from tests.heads import kinds
 
-HEADS, DRAWS, SIZE = 2, 400, 2048
+HEADS, DRAWS, SIZE = 2, 400, 512
 MASS = jnp.asarray([0.7, 0.3])
 EXACT = mk.Exact()
 # 400 draws: a mean of squares of eight coordinates is known to about 5 %.

@@ -29,6 +29,7 @@ def setting():
     return rho, x, w, run
 
 
+@jax.jit
 def _exactly(rho, x, w):
     heads, mass = rho.points, rho.weights
     return (
@@ -77,8 +78,8 @@ def test_a_token_of_mass_zero_far_outside_leaves_the_others_costate_finite(setti
     w = jnp.full((1, 48), 1 / 47).at[0, -1].set(0.0)
     method = cases.planned(rho, x, w, 1e-6)
     dual = jnp.cos(jnp.arange(48.0))[None, :, None]
-    image = guarded.costate_image(heads, rho.weights, x, w, dual, method)
-    expected = reverse.costate_image(heads, rho.weights, x, w, dual, cases.EXACT)
+    image = jax.jit(lambda x: guarded.costate_image(heads, rho.weights, x, w, dual, method))(x)
+    expected = jax.jit(lambda x: reverse.costate_image(heads, rho.weights, x, w, dual, cases.EXACT))(x)
     assert np.all(np.isfinite(image))
     assert cases.distance(image[0, :-1], expected[0, :-1]) <= 1e-4
 
