@@ -181,6 +181,7 @@ def hamiltonian(problem: Problem, rho: Empirical) -> Array:
     r"""H(t) = Σ_i w_i ⟨p_t(x_i), V(x_i)⟩ for each prompt (n, L+1): constant in t where depth is tied, to the order of the scheme, and its mean is
     ∂L/∂T. The number to look at when asking whether L depth steps resolve the flow.
     """
+    problem = problem.settled(rho)
     g = functional_gradient(problem, rho)
     w = problem.prompts.weights
     _, states = trajectories(problem, rho)

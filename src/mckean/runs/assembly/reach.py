@@ -17,6 +17,7 @@ def check_reach(problem: Problem, rho: Empirical) -> None:
     """Refuse a limit `model.steps` within which the adaptive scheme does not carry the prompts to T; fixed steps always reach it."""
     if not problem.scheme.adaptive:
         return
+    problem = problem.settled(rho)
     points, weights = problem.prompts.points, problem.prompts.weights
     if not bool(problem.grid(rho, points, weights).overrun):
         return
