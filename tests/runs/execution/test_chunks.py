@@ -57,7 +57,7 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> Any:
             clock.calls.append(steps)
             if len(clock.calls) == stop_at:
                 os.kill(os.getpid(), signal.SIGTERM)
-            return advance(replace(self, pause_s=0.05 if len(clock.calls) == stop_at else 0.0), state, steps)
+            return advance(replace(self, pause_s=1.0 if len(clock.calls) == stop_at else 0.0), state, steps)
 
         monkeypatch.setattr(fakes.Stepper, "advance", timed)
         monkeypatch.setattr(fakes.Stepper, "cut_free", lambda _self, _state: free)
