@@ -115,16 +115,19 @@ def fits(asked: Live, plan: Plan) -> Array:
 
 def scale(heads: Head, mass: HeadMasses, x: Tokens) -> Array:
     """Σ_h mass_h |V_h| · max|y − ȳ|, the unit of a plan's error."""
-    value = softmax_of(heads).value
-    return jnp.sum(mass * jnp.sqrt(jnp.sum(value * value, axis=(1, 2)))) * _radius(x, around(x).middle)
+    return _size(heads, mass) * _radius(x, around(x).middle)
 
 
 def bound(heads: Head, mass: HeadMasses, x: Tokens, plan: Plan) -> Array:
     """The certificate: the error of V at no query exceeds it in norm, whatever the tokens and masses are."""
-    value = softmax_of(heads).value
-    size = jnp.sum(mass * jnp.sqrt(jnp.sum(value * value, axis=(1, 2))))
     away = jnp.sqrt(jnp.sum(around(x).middle ** 2))
-    return plan.error * scale(heads, mass, x) + 16 * jnp.finfo(x.dtype).eps * size * away
+    return plan.error * scale(heads, mass, x) + 16 * jnp.finfo(x.dtype).eps * _size(heads, mass) * away
+
+
+def _size(heads: Head, mass: HeadMasses) -> Array:
+    """Σ_h mass_h |V_h|, Frobenius."""
+    value = softmax_of(heads).value
+    return jnp.sum(mass * jnp.sqrt(jnp.sum(value * value, axis=(1, 2))))
 
 
 def _radius(x: Tokens, middle: Array) -> Array:

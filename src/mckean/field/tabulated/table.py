@@ -90,11 +90,6 @@ class Table(eqx.Module):
         read = gather(self.grid, cell, t, back)
         return barycentres[cell] + read[:, :-1] / read[:, -1:]
 
-    @property
-    def sound(self) -> Array:
-        """Whether nothing overflowed or vanished."""
-        return jnp.all(jnp.isfinite(self.grid)) & jnp.all(jnp.max(self.grid[..., -1].reshape(self.lattice.count, -1), axis=1) > 0)
-
 
 def moments(z: Array, y: Array, w: Array, frame: Frame, plan: Plan, mass: Array | None = None) -> Array:
     """The charges on the nodes of the key cells; with `mass`, those of other masses in the scale of w."""
