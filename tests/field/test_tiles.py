@@ -1,4 +1,4 @@
-"""Tiles with an online softmax give the dense values and gradients, and O(N) memory."""
+"""Tiles give the dense values and gradients, by either of their shifts, and O(N) memory."""
 
 import jax
 import jax.numpy as jnp
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mckean as mk
+from mckean.heads import tiles
 from mckean.heads.attention import attend, key_density
 from tests.heads import kinds
 
@@ -61,6 +62,27 @@ def test_extreme_logits(dense, tiled, inputs):
     nearest = np.asarray(y)[np.argmax(np.where(np.asarray(w) > 0, np.asarray(q @ k.T), -np.inf), axis=1)]
     m = np.asarray(dense(q, k, y, w, g)[0])
     assert np.median(np.abs(m - nearest)) < 1e-6
+
+
+@pytest.mark.parametrize(("dtype", "accepted"), [("float64", 1e-13), ("float32", 1e-5)])
+def test_both_shifts_give_one_value(inputs, monkeypatch, dtype, accepted):
+    """The bound over the keys' box, the running maximum, and a spread that is too large for the first."""
+    q, k, y, w, _ = (jnp.asarray(each, dtype) for each in inputs)
+    found = []
+    for spread in (1e9, 0.0):
+        monkeypatch.setattr(tiles, "SPREAD", {64: spread, 32: spread})
+        found.append(np.asarray(jax.jit(lambda *args: tiles.averages(*args, 8)[0])(q, k, y, w)))
+    assert found[0].dtype == dtype
+    assert 0 < np.max(np.abs(found[0] - found[1])) <= accepted * np.max(np.abs(found[1]))
+
+
+def test_far_below_its_bound_a_logit_is_not_lost(inputs):
+    """Logits of some thousand, whose bound over the box is far above them all."""
+    q, k, y, w, _ = inputs
+    q = jnp.broadcast_to(jnp.asarray([[1.0, -1.0, 0.0]]), (41, 3)) * 2e3
+    k = jnp.stack([k[:, 0], k[:, 0], k[:, 2]], axis=1)
+    dense = attend(q, k, y, w, tile=None)
+    assert np.max(np.abs(np.asarray(attend(q, k, y, w, tile=8)) - np.asarray(dense))) <= 1e-12
 
 
 def test_keys_of_weight_zero_far_away_change_nothing(dense, tiled, inputs):

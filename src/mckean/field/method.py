@@ -32,8 +32,8 @@ class Exact(Method):
     """The sum over heads, tokens and tokens itself, to rounding: O(N²·H) time and O(N) memory.
 
     Arguments:
-        tile: clouds above this many atoms are done in tiles of this size (1,024: 8 MB a tile in float64). None never tiles: then any
-            number of forward- and reverse-mode derivatives may be taken, at O(N²) memory.
+        tile: clouds above this many atoms are done in tiles of this size at most (512: 2 MB a tile in float64, which stays in a core's
+            cache). None never tiles: then any number of forward- and reverse-mode derivatives may be taken, at O(N²) memory.
         block: how many elements (heads × prompts × tokens × tokens) one step of the loop over heads holds at most.
     """
 

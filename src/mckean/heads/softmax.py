@@ -25,7 +25,7 @@ class Softmax(Head):
         query, key: Q, K (H, k, d).  value: V (H, d, d).
         scale: multiplies the logits; 1 by default, 1/√k for the transformer's convention.
 
-    Raises `Refused` for shapes that disagree. The map is a probability average: |φ| ≤ |V| max|y|. Evaluated in tiles above 1,024 atoms.
+    Raises `Refused` for shapes that disagree. The map is a probability average: |φ| ≤ |V| max|y|. Evaluated in tiles above 512 atoms.
     Source: mathematics, section 1.
 
     >>> import jax
