@@ -38,7 +38,7 @@ def test_the_error_and_amplification_of_interpolated_exponentials(p, length):
     assert TIGHT * bounds.amplification(p, length) <= growth.max() <= bounds.amplification(p, length)
 
 
-@pytest.mark.parametrize("p", [4, 9, 16])
+@pytest.mark.parametrize("p", [4, 9, 16, 24, 32])
 @pytest.mark.parametrize("length", [0.1, 0.7, 2.0])
 def test_the_error_of_interpolated_means_of_any_tokens(p, length):
     """g(t) = E_P[y] with P ∝ w e^{Lty}, |y| ≤ 1: steep where two far atoms balance."""

@@ -15,7 +15,6 @@ from functools import cache
 
 import numpy as np
 
-ORDERS = range(2, 17)
 MARGIN = 1.02
 _T = np.cos(np.linspace(0.0, math.pi, 401))  # dense at both ends, where the maxima are
 

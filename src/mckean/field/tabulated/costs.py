@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+FEW_CELLS = 32  # up to here a grid in x is read by matrix products
+
 if TYPE_CHECKING:
     from mckean.field.tabulated.plan import Lattice, Work
 
@@ -13,15 +15,18 @@ class Costs:
 
     spread, gather: one number at one node of one point.  point: what a point costs beside its nodes, a axis.
     multiply: one multiply–add of the dense products.  exponential: one entry of the factors e^{u y}.
+    sum: one number of a sum over leading axes.  polynomial: one polynomial of a point in one cell of an axis.
     pair: one (query, key) of the exact sum, and `coordinate` for each coordinate of token and key in it.
     start: what any table costs before its first token.
     """
 
-    spread: float = 1.4
-    gather: float = 0.6
+    spread: float = 1.8
+    gather: float = 1.2
     point: float = 12.0
-    multiply: float = 0.05
+    multiply: float = 0.07
     exponential: float = 6.0
+    sum: float = 0.8
+    polynomial: float = 1.0
     pair: float = 1.2
     coordinate: float = 0.1
     start: float = 3e5
@@ -48,7 +53,12 @@ class Costs:
 
     def interpolate(self, grid: "Lattice", work: "Work") -> float:
         """Seconds to read the grid in x at all queries."""
-        return 1e-9 * work.queries * (grid.p**work.dim * work.dim * self.gather + work.dim * self.point)
+        if grid.count > FEW_CELLS:
+            return 1e-9 * work.queries * (grid.p**work.dim * work.dim * self.gather + work.dim * self.point)
+        first = grid.cells[0] * grid.p
+        products = grid.nodes * work.dim * self.multiply
+        sums = grid.nodes // first * work.dim * self.sum if work.dim > 1 else 0.0
+        return 1e-9 * work.queries * (products + sums + sum(grid.cells) * grid.p * self.polynomial)
 
     def exact(self, work: "Work") -> float:
         """Seconds of the sum itself."""

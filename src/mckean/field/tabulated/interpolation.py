@@ -22,7 +22,7 @@ GROUP = 2048
 
 
 @cache
-def _to_lagrange(p: int) -> np.ndarray:
+def to_lagrange(p: int) -> np.ndarray:
     """C (2, p, p): ℓ_k(t) = Σ_m T_m(t) C[0, m, k] and ℓ_k'(t) = Σ_m T_m(t) C[1, m, k], in Chebyshev polynomials T_m."""
     values = np.cos(np.outer(np.arccos(nodes(p)), np.arange(p))).T * 2 / p
     values[0] /= 2
@@ -35,17 +35,22 @@ def polynomials(t: Array, p: int, order: int = 0) -> Array:
 
     By a product with T_m(t): a product is not fused into what follows, where it would be computed again for every node.
     """
+    return jnp.stack(chebyshev(t, p), axis=-1) @ jnp.asarray(to_lagrange(p)[order], t.dtype)
+
+
+def chebyshev(t: Array, p: int) -> list[Array]:
+    """T_m(t) for m < p, each from two of half its degree."""
     known = {0: jnp.ones_like(t), 1: t}
     for m in range(2, p):
         half = m // 2
         known[m] = 2 * known[half] * known[m - half] - (1.0 if m % 2 == 0 else t)
-    chebyshev = jnp.stack([known[m] for m in range(p)], axis=-1)
-    return chebyshev @ jnp.asarray(_to_lagrange(p)[order], t.dtype)
+    return [known[m] for m in range(p)]
 
 
-def _grouped(tree, count: int):
-    """Arrays (count, ...) as (groups, GROUP, ...), the last group filled with points of cell 0 and charge 0."""
-    size = min(GROUP, count)
+def grouped(tree, most: int = GROUP):
+    """Arrays (count, ...) as (groups, size, ...), the last group filled with zeros: points of cell 0 and charge 0."""
+    count = jax.tree.leaves(tree)[0].shape[0]
+    size = min(most, count)
     groups = -(-count // size)
 
     def one(leaf: Array) -> Array:
@@ -114,7 +119,7 @@ def gather(grid: Array, cell: Array, t: Array, back: Array | None = None) -> Arr
         where, place = part
         return None, contract(grid, where, by_axis(place, p))
 
-    _, out = jax.lax.scan(body, None, _grouped((cell, t), count))
+    _, out = jax.lax.scan(body, None, grouped((cell, t)))
     return out.reshape(-1, grid.shape[-1])[:count]
 
 
@@ -135,14 +140,14 @@ gather.defvjp(_gather_forward, _gather_backward)
 @partial(jax.custom_vjp, nondiff_argnums=(3, 4))
 def spread(cell: Array, t: Array, charges: Array, cells: int, p: int) -> Array:
     """The transpose of `gather`: charges (m, c) of points, on the nodes (cells, p, …, p, c)."""
-    count, axes = t.shape
+    axes = t.shape[1]
 
     def body(total: Array, part):
         where, place, rows = part
         return deposit(total, where, by_axis(place, p), rows), None
 
     zero = jnp.zeros((cells, *(p,) * axes, charges.shape[-1]), charges.dtype)
-    return jax.lax.scan(body, zero, _grouped((cell, t, charges), count))[0]
+    return jax.lax.scan(body, zero, grouped((cell, t, charges)))[0]
 
 
 def _spread_forward(cell, t, charges, cells, p):
@@ -165,5 +170,5 @@ def slope(grid: Array, cell: Array, t: Array, charges: Array) -> Array:
         where, place, q = part
         return None, differentiate(grid, where, q, by_axis(place, p), by_axis(place, p, 1))
 
-    _, out = jax.lax.scan(body, None, _grouped((cell, t, charges), count))
+    _, out = jax.lax.scan(body, None, grouped((cell, t, charges)))
     return out.reshape(-1, axes)[:count]

@@ -19,7 +19,7 @@ from mckean.field.tabulated.costs import Costs
 
 KEY_NODES = range(2, 13)
 BOX_NODES = range(2, 15)
-GRID_NODES = range(4, 17)
+GRID_NODES = (*range(4, 17), 18, 20, 22, 24, 28, 32)
 LARGEST_TABLE = 2**26  # numbers; 512 MiB in float64
 
 

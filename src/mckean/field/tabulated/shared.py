@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from mckean._shapes import Array, HeadMasses, Queries, Tokens
 from mckean.field.exact import over_heads
 from mckean.field.tabulated.frames import shared_frame, softmax_of
-from mckean.field.tabulated.interpolation import gather, spread
+from mckean.field.tabulated.grid import anterpolate, interpolate
 from mckean.field.tabulated.parts import parts
-from mckean.field.tabulated.plan import Lattice, Plan
+from mckean.field.tabulated.plan import Plan
 from mckean.field.tabulated.reading import pair, read, transpose
 from mckean.field.tabulated.table import Table, around, build, moments, transform
 from mckean.heads.base import Head
@@ -24,14 +24,14 @@ def field(heads: Head, mass: HeadMasses, x: Tokens, w: Array, q: Queries, plan: 
     softmax = softmax_of(heads)
     at = _nodes(q, plan)
     total = read(_table(heads, x, w, q, plan), softmax.bilinear, softmax.value, mass, at)
-    total = total if plan.grid is None else _interpolate(total, q, q, plan.grid)
+    total = total if plan.grid is None else interpolate(total, q, q, plan.grid)
     return total + _units(heads, mass, q)
 
 
 def pairing(heads: Head, x: Tokens, w: Array, lam: Tokens, plan: Plan) -> HeadMasses:
     """⟨λ, φ_θ⟩ (M,)."""
     softmax = softmax_of(heads)
-    given = lam if plan.grid is None else _anterpolate(lam, x, plan.grid)
+    given = lam if plan.grid is None else anterpolate(lam, x, plan.grid)
     found = pair(_table(heads, x, w, x, plan), softmax.bilinear, softmax.value, _nodes(x, plan), given)
     if not _has_units(heads):
         return found
@@ -53,12 +53,12 @@ def reverse(
     # The costate of a token of weight 0 counts; what it sends to the others does not.
     given, back = lam, w if unit else jnp.ones_like(w)
     if plan.grid is not None:
-        given, back = _anterpolate(lam * back[:, None], x, plan.grid), jnp.ones(at.shape[0], x.dtype)
+        given, back = anterpolate(lam * back[:, None], x, plan.grid), jnp.ones(at.shape[0], x.dtype)
     found = transpose(table, *softmax, mass, at, given, back)
     by_token = found.points
     if plan.grid is not None:
         lattice = plan.grid
-        by_token = jax.vjp(lambda q: _interpolate(found.total, x, q, lattice), x)[1](lam)[0]
+        by_token = jax.vjp(lambda q: interpolate(found.total, x, q, lattice), x)[1](lam)[0]
     (by_head,) = pull_head((found.bilinear, found.value))
     to_table = _to_tokens(table, found.grid, x, w, unit, plan)
     by_unit, unit_head, unit_pairing = _units_reversed(heads, mass, x, lam)
@@ -126,16 +126,3 @@ def _each_unit(block: Head, q: Queries) -> Array:
 def _nodes(q: Queries, plan: Plan) -> Array:
     """Where the heads are evaluated: the queries, or the nodes of the grid in x."""
     return q if plan.grid is None else around(q).lattice_points(plan.grid)
-
-
-def _interpolate(values: Array, box: Queries, q: Queries, lattice: Lattice) -> Queries:
-    """Values at the nodes of the grid over `box`, read at q."""
-    grid = values.reshape(lattice.count, *(lattice.p,) * len(lattice.cells), values.shape[-1])
-    return gather(grid, *around(box).locate(q, lattice))
-
-
-def _anterpolate(charges: Array, q: Queries, lattice: Lattice) -> Array:
-    """The transpose of `_interpolate`: (nodes, d)."""
-    cell, t = around(q).locate(q, lattice)
-    grid: Array = spread(cell, t, charges, lattice.count, lattice.p)
-    return grid.reshape(-1, charges.shape[-1])
