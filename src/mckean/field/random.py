@@ -60,9 +60,7 @@ def pullback(
     return total, by_head, pairings
 
 
-def pairing(
-    heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: RandomBatch, part: Part | None = None
-) -> HeadMasses:
+def pairing(heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: RandomBatch, part: Part | None = None) -> HeadMasses:
     """As `reverse.pairing`."""
     drawn, even = _batch(x, draw(x, w, method))
 

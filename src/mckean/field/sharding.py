@@ -7,6 +7,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from jax.core import Tracer
+from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from mckean._arguments import count
@@ -116,7 +118,7 @@ def _placed(method: Sharded, tree: Any, axes: tuple[Any, ...]) -> Any:
         # An axis that the devices do not divide lies whole on each of them; evaluations pad it.
         cut = [axis if size % _devices(method, axis) == 0 else None for axis, size in zip(axes, leaf.shape, strict=False)]
         where = NamedSharding(method.mesh, PartitionSpec(*cut))
-        if isinstance(leaf, jax.core.Tracer):
+        if isinstance(leaf, Tracer):
             return jax.lax.with_sharding_constraint(leaf, where)
         if isinstance(leaf, jax.Array) and not leaf.is_fully_addressable:
             return jax.device_put(leaf, where)
@@ -133,7 +135,6 @@ def _devices(method: Sharded, axis: str | tuple[str, ...] | None) -> int:
 
 def looked_at(array: Any) -> np.ndarray:
     """The numbers of an array on the host, of each process, wherever they lie."""
-    if isinstance(array, jax.Array) and not array.is_fully_addressable and not array.is_fully_replicated:
-        mesh = array.sharding.mesh
-        array = jax.jit(lambda a: a, out_shardings=NamedSharding(mesh, PartitionSpec()))(array)
+    if isinstance(array, jax.Array) and not array.is_fully_addressable:
+        return np.asarray(multihost_utils.process_allgather(array, tiled=True))
     return np.asarray(array)

@@ -64,13 +64,7 @@ def certified_velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: 
             "A certificate looks at values, which are unknown inside jax.jit and vmap; call it outside, or use mk.velocity."
         )
     out, choice, bound = certify(rho, points, weights, method, queries)
-    name = (
-        "tabulated"
-        if choice.plan is not None
-        else "random batch"
-        if isinstance(choice.method.core, RandomBatch)
-        else "exact"
-    )
+    name = "tabulated" if choice.plan is not None else "random batch" if isinstance(choice.method.core, RandomBatch) else "exact"
     return CertifiedVelocity(out if mu.batch is not None else out[0], name, choice.reason, bound, choice.plan)
 
 
@@ -92,7 +86,9 @@ def check_method(method: Method | None) -> Method:
     if method is None:
         return Automatic()
     if not isinstance(method, Method):
-        raise Refused(f"`method` must be mk.Exact(), mk.Tabulated(rtol), mk.RandomBatch(size), mk.Sharded(...) or None; found {method!r}.")
+        raise Refused(
+            f"`method` must be mk.Exact(), mk.Tabulated(rtol), mk.RandomBatch(size), mk.Sharded(...) or None; found {method!r}."
+        )
     return method
 
 

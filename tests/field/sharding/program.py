@@ -1,61 +1,58 @@
-"""The program of one process: prints one JSON object. Run by the tests as `program.py {apart CASE ... | memory | process PORT INDEX}`."""
+"""The program of one process: calls one of its functions with the words of the command line, and prints what it gives as JSON."""
 
 import json
 import sys
-import time
 from functools import partial
+from pathlib import Path
 
 import equinox as eqx
 import jax
+import numpy as np
 
 import mckean as mk
 from mckean.adjoint import particle_gradient
 from mckean.field.sharding import looked_at, place_heads
 from tests.field.sharding import cases
 
-MESHES = {
-    "training": (2, 2, 2), "gradients": (2, 2, 2), "reverse_mode": (2, 2, 2), "tables": (1, 2, 4), "adaptive": (4, 1, 2),
-}  # fmt: skip
-
 
 def sharded(shape, method):
     return mk.Sharded(method, **dict(zip(("prompts", "tokens", "heads"), shape, strict=True)))
 
 
-def apart(*names):
-    """How far the numbers of several devices are from those of one."""
+def apart(shape, folder, *names):
+    """How far the numbers of several devices are from those of one, which stay in the folder."""
     found = {}
     for name in names:
-        start, case = time.process_time(), cases.CASES[name]
-        found[name] = cases.farthest(case(lambda method: method), case(partial(sharded, MESHES[name])))
-        print(name, time.process_time() - start, file=sys.stderr)
+        one = cases.CASES[name](lambda method: method)
+        np.savez(Path(folder) / name, *jax.tree.leaves(one))
+        found[name] = cases.farthest(one, cases.CASES[name](partial(sharded, json.loads(shape))))
     return found
 
 
-def memory():
+def memory(*shapes):
     """Temporaries a device of the gradient of a long flow, for each mesh."""
-    rng = cases._rng()
-    size, tokens, heads = 8, 64, 8
-    rho = mk.Empirical(cases.softmax(rng, heads))
-    mu, targets = cases.prompts(rng, size, tokens), rng.normal(size=(size, 2))
+    rng = cases.fresh()
+    heads = cases.softmax(rng, 8)
+    mu, targets, readout = cases.prompts(rng, 8, 64), rng.normal(size=(8, 2)), mk.Readout(rng.normal(size=(2, 2)))
     found = {}
-    for shape in ((1, 1, 1), (2, 1, 1), (1, 2, 2), (8, 1, 1), (1, 8, 1), (1, 1, 8), (2, 2, 2)):
-        method = sharded(shape, mk.Exact())
-        loss = mk.losses.SquaredError(mk.Readout(rng.normal(size=(2, 2))))
+    for shape in shapes:
+        method = sharded(json.loads(shape), mk.Exact())
+        loss = mk.losses.SquaredError(readout)
         given = mk.Problem(mu, targets, loss, horizon=1.0, steps=400, scheme="euler", method=method)
-        arrays, static = eqx.partition((given, place_heads(method, rho)), eqx.is_array)
+        arrays, static = eqx.partition((given, place_heads(method, mk.Empirical(heads))), eqx.is_array)
         program = jax.jit(lambda moving, static=static: particle_gradient(*eqx.combine(moving, static)))
-        found["×".join(map(str, shape))] = program.lower(arrays).compile().memory_analysis().temp_size_in_bytes
+        found[shape] = program.lower(arrays).compile().memory_analysis().temp_size_in_bytes
     return found
 
 
-def process(port, index):
-    """One of two processes: the numbers of all devices against those of this process alone."""
+def process(port, index, shape, folder, *names):
+    """One of two processes: the numbers of all devices against those in the folder."""
     jax.distributed.initialize(coordinator_address=f"localhost:{port}", num_processes=2, process_id=int(index))
     found = {"devices": len(jax.devices()), "here": jax.local_device_count()}
-    for name in ("training", "tables"):
-        many = jax.tree.map(looked_at, cases.CASES[name](partial(sharded, (1, 2, 2))))
-        found[name] = cases.farthest(cases.CASES[name](lambda method: method), many)
+    for name in names:
+        many = jax.tree.leaves(cases.CASES[name](partial(sharded, json.loads(shape))))
+        with np.load(Path(folder) / f"{name}.npz") as one:
+            found[name] = cases.farthest(list(one.values()), [looked_at(leaf) for leaf in many])
     try:
         mk.Sharded(tokens=2)
     except mk.Refused as error:

@@ -79,9 +79,7 @@ def note(heads: Head, mass: HeadMasses, x: Prompts, v: PromptQueries, covered: A
     return _each(one, x, v, covered)
 
 
-def pullback(
-    heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Prompts, method: Planned, part: Part | None = None
-):
+def pullback(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Prompts, method: Planned, part: Part | None = None):
     """As `reverse.pullback`."""
 
     def one(xi, wi, li):
@@ -108,9 +106,7 @@ def pullback(
     return by_token, by_head, pairings
 
 
-def pairing(
-    heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: Planned, part: Part | None = None
-) -> HeadMasses:
+def pairing(heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: Planned, part: Part | None = None) -> HeadMasses:
     """As `reverse.pairing`; heads that ask for more than the plan covers are evaluated exactly."""
 
     def one(xi, wi, li):

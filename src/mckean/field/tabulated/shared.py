@@ -63,7 +63,11 @@ def reverse(
     (by_head,) = pull_head((found.bilinear, found.value))
     to_table = _to_tokens(table, found.grid, x, w, unit, plan)
     by_unit, unit_head, unit_pairing = _units_reversed(heads, mass, here, lam)
-    return put(part, by_token, x) + to_table + put(part, by_unit, x), jax.tree.map(jnp.add, by_head, unit_head), found.pairing + unit_pairing
+    return (
+        put(part, by_token, x) + to_table + put(part, by_unit, x),
+        jax.tree.map(jnp.add, by_head, unit_head),
+        found.pairing + unit_pairing,
+    )
 
 
 def _table(heads: Head, x: Tokens, w: Array, q: Queries, plan: Plan) -> Table:
