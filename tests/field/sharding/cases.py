@@ -103,15 +103,15 @@ def random_batch(spread):
 def table_with_grid(spread):
     """The table of all heads, which are evaluated on a grid over the tokens of the line."""
     rng = fresh()
-    heads = mk.Softmax(*(rng.normal(size=(HEADS, 1, 1)) for _ in range(3)))
-    return _evaluated(rng, heads, spread(mk.Tabulated(1e-3)), "pullback", dim=1, grid=Lattice((2,), 4, 1e3))
+    heads = mk.Softmax(*(2 * rng.normal(size=(HEADS, 1, 1)) for _ in range(3)))
+    return _evaluated(rng, heads, spread(mk.Tabulated(0.1)), "pullback", dim=1, grid=Lattice((2,), 4, 1e3))
 
 
 def own_tables(spread):
     """A table of each head, for tokens in four dimensions."""
     rng = fresh()
     wide = mk.Softmax(*(rng.normal(size=shape) / 4 for shape in ((HEADS, 1, 4), (HEADS, 1, 4), (HEADS, 4, 4))))
-    return _evaluated(rng, wide, spread(mk.Tabulated(1e-3)), "field", "costate", dim=4)
+    return _evaluated(rng, wide, spread(mk.Tabulated(0.1)), "field", "costate", dim=4)
 
 
 VERBS = ("field", "pullback", "pairing", "costate", "reverse mode")
@@ -122,7 +122,7 @@ def _evaluated(rng, heads, method, *verbs, dim=DIM, grid=None):
     mass, mu = jnp.asarray(_weights(rng, HEADS)), prompts(rng, PROMPTS, TOKENS, dim)
     x, w = mu.points, mu.weights
     lam, queries = (jnp.asarray(rng.normal(size=(PROMPTS, size, dim))) for size in (TOKENS, 4))
-    choice = settle(method, mk.Empirical(heads, mass), x, w, room=4.0)
+    choice = settle(method, mk.Empirical(heads, mass), x, w, room=1.2)
     method = choice.method
     if choice.plan is not None and grid is not None:
         method = method.with_core(Planned(dataclasses.replace(choice.plan, grid=grid)))
