@@ -57,11 +57,11 @@ def problem(rng, method, count):
 
 
 def training(spread):
-    """Layered heads, noise, minibatches of 5 of 8 prompts."""
+    """Layered heads, noise, minibatches of 6 of 8 prompts."""
     rng = fresh()
     rho = mk.Empirical(mk.Layered(softmax(rng, 2, HEADS)), _weights(rng, 2, HEADS))
     given = problem(rng, spread(mk.Exact()), 8)
-    done = mk.solve(given, rho, step_size=0.1, steps=3, key=jax.random.key(0), batch=5)
+    done = mk.solve(given, rho, step_size=0.1, steps=3, key=jax.random.key(0), batch=6)
     return done.rho.points, done.risk, done.state.loss.readout.matrix
 
 
