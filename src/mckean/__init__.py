@@ -11,8 +11,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Empirical": "measures", "gauss_hermite": "measures", "gauss_legendre": "measures",
     "Block": "heads", "Bounded": "heads", "Head": "heads", "Layered": "heads", "Perceptron": "heads", "Softmax": "heads",
-    "CertifiedVelocity": "field", "Exact": "field", "RandomBatch": "field", "Tabulated": "field", "certified_velocity": "field",
-    "velocity": "field",
+    "CertifiedVelocity": "field", "Exact": "field", "RandomBatch": "field", "Sharded": "field", "Tabulated": "field",
+    "certified_velocity": "field", "velocity": "field",
     "Flow": "tokens", "gaussian_transport": "tokens", "transport": "tokens",
     "Problem": "objective", "Readout": "objective", "regularised_risk": "objective", "risk": "objective",
     "FunctionalGradient": "adjoint", "functional_gradient": "adjoint",
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from mckean.field import CertifiedVelocity as CertifiedVelocity
     from mckean.field import Exact as Exact
     from mckean.field import RandomBatch as RandomBatch
+    from mckean.field import Sharded as Sharded
     from mckean.field import Tabulated as Tabulated
     from mckean.field import certified_velocity as certified_velocity
     from mckean.field import velocity as velocity

@@ -11,6 +11,7 @@ from mckean.adjoint import continuous, discrete, terminal
 from mckean.adjoint.particles import as_density
 from mckean.errors import Refused
 from mckean.field.dispatch import pairing
+from mckean.field.sharding import place_heads
 from mckean.heads.base import Head
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
@@ -98,7 +99,7 @@ def functional_gradient(
     problem.check(rho)
     if adjoint not in ("discrete", "continuous"):
         raise Refused(f"`adjoint` must be 'discrete' or 'continuous'; found {adjoint!r}.")
-    return _build(problem.settled(rho), rho, adjoint)
+    return _build(problem.settled(rho), place_heads(problem.method, rho), adjoint)
 
 
 @eqx.filter_jit
@@ -120,7 +121,7 @@ def _build(problem: Problem, rho: Empirical, adjoint: str) -> FunctionalGradient
         points, duals = (jnp.moveaxis(part, 2, 0) for part in kept)
         return sums, (losses, jnp.moveaxis(p, 1, 0), points, duals)
 
-    sums, (losses, p, points, duals) = over_prompts(body, problem.data, problem.chunk(rho.size))
+    sums, (losses, p, points, duals) = over_prompts(body, problem.data, problem.chunk(rho.size), method)
     losses = jnp.where(whole.overrun, jnp.nan, losses)
     blank = FunctionalGradient(
         problem, rho, jnp.mean(losses), None, jnp.zeros(()), p, whole.times, whole.layer, points, duals, adjoint
@@ -151,7 +152,7 @@ def _by_step(g: FunctionalGradient, heads: Head) -> Array:
     def body(points: Array, w: Array, duals: Array) -> tuple[Array, tuple[()]]:
         return _pairings(heads, points, w, duals, problem.method), ()
 
-    total, _ = over_prompts(body, (g.cloud_points, w, g.cloud_adjoints), problem.chunk(heads.heads))
+    total, _ = over_prompts(body, (g.cloud_points, w, g.cloud_adjoints), problem.chunk(heads.heads), problem.method)
     return total / problem.size
 
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from mckean._shapes import Array
 from mckean.adjoint import discrete, terminal
+from mckean.field.sharding import place_heads
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
 from mckean.objective.problem import Problem
@@ -35,7 +36,7 @@ class ParticleGradient(eqx.Module):
 
 def particle_gradient(problem: Problem, rho: Empirical) -> ParticleGradient:
     """Risk and gradient at the atoms by the discrete adjoint. Source: mathematics, sections 3 and 4."""
-    return _particle_gradient(problem.settled(rho), rho)
+    return _particle_gradient(problem.settled(rho), place_heads(problem.method, rho))
 
 
 @eqx.filter_jit
@@ -53,7 +54,7 @@ def _particle_gradient(problem: Problem, rho: Empirical) -> ParticleGradient:
 
     # An adaptive grid is shared by the batch, so that the batch must not be cut.
     chunk = count if adaptive else problem.chunk(rho.size)
-    (by_head, by_mass, by_loss), (losses, before) = over_prompts(body, problem.data, chunk)
+    (by_head, by_mass, by_loss), (losses, before) = over_prompts(body, problem.data, chunk, problem.method)
     by_head, by_mass, by_loss, before = jax.tree.map(lambda leaf: leaf / count, (by_head, by_mass, by_loss, before))
     by_head, by_mass = as_density(problem, rho, by_head), as_density(problem, rho, by_mass)
     particles = jax.tree.map(lambda g, theta: g + problem.confinement * theta, by_head, rho.points)

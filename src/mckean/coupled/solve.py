@@ -152,8 +152,8 @@ def _outside(problem: Problem, stepper: Stepper) -> tuple[str, ...]:
         notes.append("an annealed temperature")
     if not _is_constant(stepper.step_decay, stepper.step_size):
         notes.append("a decaying step size")
-    if isinstance(problem.method, RandomBatch):
-        notes.append(f"a field estimated from {problem.method.size} tokens")
+    if isinstance(problem.method.core, RandomBatch):
+        notes.append(f"a field estimated from {problem.method.core.size} tokens")
     if type(stepper.dynamics).__name__ == "Optax":
         notes.append("an optimiser instead of the gradient flow")
     return tuple(notes)

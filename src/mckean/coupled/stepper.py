@@ -13,6 +13,7 @@ from mckean.coupled.trained import move, trained_part
 from mckean.errors import Refused
 from mckean.field.choice import SMALL, undecided
 from mckean.field.method import Tabulated
+from mckean.field.sharding import place_heads
 from mckean.field.tabulated.parts import has_table
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
@@ -92,6 +93,7 @@ class Stepper(eqx.Module):
         """The state at s = 0."""
         random_key(key)
         self.problem.check(rho0)
+        rho0 = place_heads(self.problem.method, rho0)
         moving = trained_part(self.problem.loss)
         zero = jnp.zeros((), self.problem.prompts.points.dtype)
         return State(
@@ -145,7 +147,7 @@ def _may_plan(problem: Problem, rho: Empirical) -> bool:
         return False
     heads = rho.points.heads_by_layer if isinstance(rho.points, Layered) else rho.points
     one = jax.tree.map(lambda leaf: leaf[0], heads) if isinstance(rho.points, Layered) else heads
-    return has_table(one) and (isinstance(problem.method, Tabulated) or problem.prompts.size**2 * one.heads >= SMALL)
+    return has_table(one) and (isinstance(problem.method.core, Tabulated) or problem.prompts.size**2 * one.heads >= SMALL)
 
 
 @eqx.filter_jit

@@ -13,7 +13,6 @@ from mckean._shapes import Array
 from mckean.field import dispatch, random
 from mckean.field.choice import Choice, settle
 from mckean.field.method import Method, RandomBatch
-from mckean.field.tabulated.guarded import Planned
 from mckean.field.tabulated.plan import Plan
 from mckean.measures.empirical import Empirical
 
@@ -42,11 +41,12 @@ class CertifiedVelocity(NamedTuple):
 def certify(rho: Empirical, x: Array, w: Array, method: Method, queries: Array | None) -> tuple[Array, Choice, float]:
     """V of clouds (n, N, d), evaluated so that the bound relative to max|V| is met: planned again once where heads cancel, else exact."""
     heads, choice = rho.points, settle(method, rho, x, w, queries)
-    if not isinstance(choice.method, Planned):
+    exact = method.with_core(method.exact)
+    if choice.plan is None:
         v = compiled(heads, rho.weights, x, w, choice.method, queries)
         spread = 0.0
-        if isinstance(choice.method, RandomBatch):
-            error = random.standard_error(heads, rho.weights, x, w, choice.method, queries)
+        if isinstance(choice.method.core, RandomBatch):
+            error = random.standard_error(heads, rho.weights, x, w, choice.method.core, queries)
             spread = float(jnp.max(error) / jnp.max(jnp.linalg.norm(v, axis=-1)))
         return v, choice, spread
     tighter = 1.0
@@ -54,16 +54,16 @@ def certify(rho: Empirical, x: Array, w: Array, method: Method, queries: Array |
         v, note = compiled_noted(heads, rho.weights, x, w, choice.method, queries)
         bound = float(jnp.max(note.bound))
         if not bool(jnp.all(note.tabulated)):
-            return v, Choice(method.exact, "the table's guard found the clouds outside its plan"), 0.0
+            return v, Choice(exact, "the table's guard found the clouds outside its plan"), 0.0
         if bound <= choice.rtol:
             return v, choice, bound
         tighter *= 1.5 * bound / choice.rtol
         again = settle(method, rho, x, w, queries, tighter=tighter)
-        if not isinstance(again.method, Planned):
+        if again.plan is None:
             break
         choice = again
     reason = f"heads cancel: the table's error, relative to max|V|, can't be held below {choice.rtol:g}"
-    return compiled(heads, rho.weights, x, w, method.exact, queries), Choice(method.exact, reason), 0.0
+    return compiled(heads, rho.weights, x, w, exact, queries), Choice(exact, reason), 0.0
 
 
 compiled = eqx.filter_jit(dispatch.field)

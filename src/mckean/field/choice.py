@@ -12,6 +12,7 @@ from mckean._shapes import Array
 from mckean.errors import Refused
 from mckean.field import exact
 from mckean.field.method import SMALLEST_RTOL, Automatic, Exact, Method, Tabulated
+from mckean.field.sharding import looked_at
 from mckean.field.tabulated import costs, frames
 from mckean.field.tabulated.guarded import Planned
 from mckean.field.tabulated.parts import LARGEST_RANK, has_table, parts, rank
@@ -35,12 +36,12 @@ class Choice(NamedTuple):
     @property
     def plan(self) -> Plan | None:
         """The table's plan, or None."""
-        return self.method.plan if isinstance(self.method, Planned) else None
+        return self.method.core.plan if isinstance(self.method.core, Planned) else None
 
 
 def undecided(method: Method) -> bool:
     """Whether the method still waits for its data."""
-    return isinstance(method, Tabulated | Automatic)
+    return isinstance(method.core, Tabulated | Automatic)
 
 
 def settle(
@@ -52,6 +53,9 @@ def settle(
     """
     if not undecided(method):
         return Choice(method, "asked for")
+    if method.core is not method:
+        choice = settle(method.core, rho, x, w, queries, room=room, tighter=tighter)
+        return choice._replace(method=method.with_core(choice.method))
     heads = rho.points.heads_by_layer if isinstance(rho.points, Layered) else rho.points
     layered = isinstance(rho.points, Layered)
     one = jax.tree.map(lambda leaf: leaf[0], heads) if layered else heads
@@ -116,7 +120,7 @@ def _measured(method, heads, mass, layered, clouds, axes, own, units) -> tuple[R
         along = () if own or units else (reach,) * dim
         return Reach((reach,) * axes, along, 2.0 * axes * reach), 0.1 / mass.shape[-1] ** 0.5
     asked, size = _asked(*jax.lax.stop_gradient((heads, mass, clouds)), layered, method.exact)
-    values = jax.tree.map(lambda leaf: [float(v) for v in jnp.ravel(leaf)], asked)
+    values = jax.tree.map(lambda leaf: [float(v) for v in looked_at(leaf).ravel()], asked)
     # Hidden units beside the heads are evaluated at the tokens: a grid in x carries no bound for any activation.
     along = () if own or units else tuple(_up(v) for v in values.queries)
     return Reach(tuple(_up(v) for v in values.exponents), along, max(values.total)), float(size)

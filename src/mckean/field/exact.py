@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from mckean._shapes import Array, HeadMasses, PromptMasses, PromptQueries, Prompts
 from mckean.field.method import Exact
+from mckean.field.part import Part, own
 from mckean.heads.base import Head
 from mckean.measures.empirical import unchecked
 
@@ -21,9 +22,11 @@ def each_head(head: Head, x: Prompts, w: PromptMasses, queries: PromptQueries, m
     return jax.vmap(lambda xi, wi, qi: head.apply(qi, unchecked(xi, wi), method.tile))(x, w, queries)
 
 
-def field(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: Exact, queries: Any = None) -> PromptQueries:
-    """V_{ρ,μ} = Σ_j mass_j φ_θj at the queries (n, M, d), by default at the clouds' own points (n, N, d)."""
-    queries = x if queries is None else queries
+def field(
+    heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: Exact, queries: Any = None, part: Part | None = None
+) -> PromptQueries:
+    """V_{ρ,μ} = Σ_j mass_j φ_θj at the queries (n, M, d), by default at the clouds' own points (n, N, d); of a part: its heads, its queries."""
+    queries = own(part, x if queries is None else queries)
 
     def body(total: Array, block: Head, masses: Array) -> tuple[Array, None]:
         phi = jax.vmap(lambda head: each_head(head, x, w, queries, method))(block)

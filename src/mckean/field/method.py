@@ -27,6 +27,15 @@ class Method(eqx.Module):
         """The exact method with the same sizes."""
         return Exact(tile=self.tile, block=self.block)
 
+    @property
+    def core(self) -> "Method":
+        """The method of one device: itself, but for `Sharded`."""
+        return self
+
+    def with_core(self, core: "Method") -> "Method":
+        """The same devices by another method; `core` itself, but for `Sharded`."""
+        return core
+
 
 class Exact(Method):
     """The sum over heads, tokens and tokens itself, to rounding: O(N²·H) time and O(N) memory.

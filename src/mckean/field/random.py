@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from mckean._shapes import Array, HeadMasses, PromptMasses, PromptQueries, Prompts
 from mckean.field import exact
 from mckean.field.method import RandomBatch
+from mckean.field.part import Part, own
 from mckean.heads.base import Head
 
 
@@ -28,19 +29,23 @@ def _batch(x: Prompts, index: Array) -> tuple[Array, Array]:
     return drawn, jnp.full(index.shape, 1.0 / index.shape[1], x.dtype)
 
 
-def field(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: RandomBatch, queries: Any = None) -> PromptQueries:
+def field(
+    heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: RandomBatch, queries: Any = None, part: Part | None = None
+) -> PromptQueries:
     """V under the drawn measure at the queries (n, M, d)."""
     drawn, even = _batch(x, draw(x, w, method))
-    return exact.field(heads, mass, drawn, even, method.exact, x if queries is None else queries)
+    return exact.field(heads, mass, drawn, even, method.exact, x if queries is None else queries, part)
 
 
-def pullback(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Prompts, method: RandomBatch):
+def pullback(
+    heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Prompts, method: RandomBatch, part: Part | None = None
+):
     """As `reverse.pullback`, of the field of what is drawn from x."""
     index = jax.lax.stop_gradient(draw(x, w, method))
 
     def one(head: Head):
         def phi(h: Head, points: Array) -> Array:
-            return exact.each_head(h, *_batch(points, index), points, method.exact)
+            return exact.each_head(h, *_batch(points, index), own(part, points), method.exact)
 
         out, pull = jax.vjp(phi, head, x)
         by_head, by_token = pull(lam)
@@ -50,21 +55,21 @@ def pullback(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Pr
         by_head, by_token, pairings = jax.vmap(one)(block)
         return total + jnp.tensordot(masses, by_token, axes=1), (by_head, pairings)
 
-    size = method.exact.heads_at_once(heads.heads, x.shape[0], x.shape[1], method.size)
+    size = method.exact.heads_at_once(heads.heads, x.shape[0], lam.shape[1], method.size)
     total, (by_head, pairings) = exact.over_heads(body, jnp.zeros_like(x), heads, mass, size)
     return total, by_head, pairings
 
 
-def pairing(heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: RandomBatch) -> HeadMasses:
+def pairing(heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: RandomBatch, part: Part | None = None) -> HeadMasses:
     """As `reverse.pairing`."""
     drawn, even = _batch(x, draw(x, w, method))
 
     def body(carry, block, _):
-        phi = jax.vmap(lambda head: exact.each_head(head, drawn, even, x, method.exact))(block)
+        phi = jax.vmap(lambda head: exact.each_head(head, drawn, even, own(part, x), method.exact))(block)
         return carry, jnp.einsum("hnia,nia->h", phi, lam)
 
     ones = jnp.ones(heads.heads, x.dtype)
-    size = method.exact.heads_at_once(heads.heads, x.shape[0], x.shape[1], method.size)
+    size = method.exact.heads_at_once(heads.heads, x.shape[0], lam.shape[1], method.size)
     return exact.over_heads(jax.checkpoint(body), None, heads, ones, size)[1]
 
 

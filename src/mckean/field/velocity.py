@@ -10,7 +10,7 @@ from mckean.errors import Refused
 from mckean.field.certified import CertifiedVelocity, certify, compiled
 from mckean.field.choice import settle, unknown
 from mckean.field.method import Automatic, Method, RandomBatch
-from mckean.field.tabulated.guarded import Planned
+from mckean.field.sharding import place_clouds
 from mckean.heads.base import Head
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
@@ -23,6 +23,7 @@ def velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: Method | N
         rho: head measure, H atoms.  mu: token measure (N, d), or a batch (n, N, d).
         x: queries (M, d) (for a batch (n, M, d)); by default the tokens of mu.
         method: `mk.Exact()`, `mk.Tabulated(rtol)` or `mk.RandomBatch(size)`; None takes the faster of exact and table (to 1e-10).
+            `mk.Sharded(method, ...)` is any of them on several devices.
 
     Gives (M, d) (a batch: (n, M, d)). Differentiable in every argument. Raises `Refused` for heads and tokens that do not fit together.
     Inside jax.jit a table needs its `reach`, and its bound relative to max|V| is not checked afterwards. Source: mathematics, section 2.
@@ -63,13 +64,7 @@ def certified_velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: 
             "A certificate looks at values, which are unknown inside jax.jit and vmap; call it outside, or use mk.velocity."
         )
     out, choice, bound = certify(rho, points, weights, method, queries)
-    name = (
-        "tabulated"
-        if isinstance(choice.method, Planned)
-        else "random batch"
-        if isinstance(choice.method, RandomBatch)
-        else "exact"
-    )
+    name = "tabulated" if choice.plan is not None else "random batch" if isinstance(choice.method.core, RandomBatch) else "exact"
     return CertifiedVelocity(out if mu.batch is not None else out[0], name, choice.reason, bound, choice.plan)
 
 
@@ -81,7 +76,9 @@ def _prepared(rho: Empirical, mu: Empirical, x: Any, method: Method | None) -> t
     batched = mu.batch is not None
     points, weights = (mu.points, mu.weights) if batched else (mu.points[None], mu.weights[None])
     queries = None if x is None else _queries(x, mu).reshape(points.shape[0], -1, points.shape[-1])
-    return check_method(method), points, weights, queries
+    method = check_method(method)
+    points, weights = place_clouds(method, points, weights)
+    return method, points, weights, queries
 
 
 def check_method(method: Method | None) -> Method:
@@ -89,7 +86,9 @@ def check_method(method: Method | None) -> Method:
     if method is None:
         return Automatic()
     if not isinstance(method, Method):
-        raise Refused(f"`method` must be mk.Exact(), mk.Tabulated(rtol), mk.RandomBatch(size) or None; found {method!r}.")
+        raise Refused(
+            f"`method` must be mk.Exact(), mk.Tabulated(rtol), mk.RandomBatch(size), mk.Sharded(...) or None; found {method!r}."
+        )
     return method
 
 

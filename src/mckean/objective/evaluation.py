@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from mckean._shapes import Array
+from mckean.field.sharding import place_heads
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.objective.problem import Problem
 from mckean.tokens.integrate import integrate
@@ -28,17 +29,17 @@ def regularised_risk(problem: Problem, rho: Empirical) -> Array:
 
 def prompt_losses(problem: Problem, rho: Empirical) -> Array:
     """ℓ_i (n,): the loss of each prompt."""
-    return _prompt_losses(problem.settled(rho), rho)
+    return _prompt_losses(problem.settled(rho), place_heads(problem.method, rho))
 
 
 def terminal(problem: Problem, rho: Empirical) -> Empirical:
     """The terminal measures μ_T^{(i)}, a batch (n, N, d)."""
-    return _terminal(problem.settled(rho), rho)
+    return _terminal(problem.settled(rho), place_heads(problem.method, rho))
 
 
 def trajectories(problem: Problem, rho: Empirical) -> tuple[Array, Array]:
     """The depth grid (L+1,) and the tokens of every prompt there (n, L+1, N, d)."""
-    return _trajectories(problem.settled(rho), rho)
+    return _trajectories(problem.settled(rho), place_heads(problem.method, rho))
 
 
 @eqx.filter_jit
@@ -55,7 +56,7 @@ def _terminal(problem: Problem, rho: Empirical) -> Empirical:
         x, _, _ = integrate(rho, x0, w, grid, problem.scheme, problem.method, checkpoint=True)
         return (), x
 
-    _, x = over_prompts(body, (prompts.points, prompts.weights), problem.chunk(rho.size))
+    _, x = over_prompts(body, (prompts.points, prompts.weights), problem.chunk(rho.size), problem.method)
     if problem.scheme.adaptive:
         # A grid that did not reach T has no terminal measure to offer.
         x = jnp.where(grid.overrun, jnp.nan, x)

@@ -14,6 +14,7 @@ from mckean._shapes import Array
 from mckean.errors import Refused
 from mckean.field.choice import undecided
 from mckean.field.method import Method
+from mckean.field.sharding import place_clouds
 from mckean.field.velocity import check_fit, check_heads, check_method
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.objective.checks import as_targets, check_prompts, loss_struct
@@ -34,7 +35,7 @@ class Problem(eqx.Module):
             is called once, to refuse targets that it cannot have. If it is an equinox module with a trained readout, `solve` moves that too.
         horizon: T.  steps: L, depth steps (the largest number allowed, for "tsit5").  scheme: see `transport`.
         confinement: λ ≥ 0.  temperature: β ≥ 0, the noise of the training.
-        method: how the field is evaluated; None chooses.  rtol, atol: of the adaptive scheme.
+        method: how the field is evaluated, and on which devices (`Sharded`); None chooses.  rtol, atol: of the adaptive scheme.
 
     For a layered ρ the confinement is (λ/2) ∫_0^T ∫|θ|² dρ_t dt, whose first variation, as a density in t, is (λ/2)|θ|².
     Raises `Refused` for input that does not fit. Source: mathematics, section 3.
@@ -94,11 +95,13 @@ class Problem(eqx.Module):
         if check_targets is not None:
             check_targets(targets)
         loss_struct(loss, prompts, targets)
-        self.prompts, self.targets, self.loss = prompts, targets, loss
+        method = check_method(method)
+        points, weights, targets = place_clouds(method, prompts.points, prompts.weights, targets)
+        self.prompts, self.targets, self.loss = unchecked(points, weights), targets, loss
         self.horizon = jnp.asarray(horizon, dtype)
         self.confinement = jnp.asarray(confinement, dtype)
         self.temperature = jnp.asarray(temperature, dtype)
-        self.steps, self.scheme, self.method = steps, find(scheme), check_method(method)
+        self.steps, self.scheme, self.method = steps, find(scheme), method
         self.rtol, self.atol = rtol, atol
 
     def __repr__(self) -> str:
@@ -166,9 +169,9 @@ class Problem(eqx.Module):
 
     def select(self, index: Array) -> "Problem":
         """The problem on a minibatch of its prompts."""
-        prompts = unchecked(self.prompts.points[index], self.prompts.weights[index])
-        targets = jax.tree.map(lambda leaf: leaf[index], self.targets)
-        return eqx.tree_at(lambda p: (p.prompts, p.targets), self, (prompts, targets), is_leaf=lambda leaf: leaf is None)
+        points, weights, targets = place_clouds(self.method, *jax.tree.map(lambda leaf: leaf[index], self.data))
+        chosen = (unchecked(points, weights), targets)
+        return eqx.tree_at(lambda p: (p.prompts, p.targets), self, chosen, is_leaf=lambda leaf: leaf is None)
 
     @property
     def data(self) -> tuple[Array, Array, Any]:

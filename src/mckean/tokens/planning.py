@@ -15,8 +15,8 @@ from mckean._shapes import Array
 from mckean.field.certified import compiled_noted
 from mckean.field.choice import Choice, settle, undecided, unknown
 from mckean.field.method import Exact, Method
+from mckean.field.sharding import looked_at
 from mckean.field.tabulated import frames
-from mckean.field.tabulated.guarded import Planned
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.tokens.grid import Grid, at_layer, fixed, layer_count
 from mckean.tokens.integrate import integrate
@@ -32,12 +32,12 @@ def settle_flow(method: Method, rho: Empirical, x: Array, w: Array, horizon: Arr
         return Choice(method, "asked for")
     known = not any(unknown(leaf) for leaf in jax.tree.leaves((rho, x, w, horizon)))
     choice = settle(method, rho, x, w, tighter=tighter)
-    if not isinstance(choice.method, Planned) or not known:
+    if choice.plan is None or not known:
         return choice
     rho, x, w = jax.tree.map(jax.lax.stop_gradient, (rho, x, w))
     room = MARGIN * _growth(rho, x, w, horizon)
     choice = settle(method, rho, x, w, room=room, tighter=tighter)
-    if not isinstance(choice.method, Planned):
+    if choice.plan is None:
         return choice
     # Where heads cancel, max|V| is far below Σ mass|V|: look at V once, at the start, and leave a factor for the depth.
     here = at_layer(rho, 0)
@@ -53,7 +53,7 @@ def _growth(rho: Empirical, x: Array, w: Array, horizon: Array) -> float:
     """How much larger the exponents become along the flow than they are at its start."""
     tokens = _spaced(x.shape[1], TOKENS)
     prompts = _spaced(x.shape[0], PROMPTS)
-    ends = np.unique(np.concatenate([np.asarray(jnp.argmax(side * x[prompts[0]], axis=0)) for side in (1, -1)]))
+    ends = np.unique(np.concatenate([looked_at(jnp.argmax(side * x[prompts[0]], axis=0)) for side in (1, -1)]))
     tokens = np.union1d(tokens, ends)
     x, w = x[prompts][:, tokens], w[prompts][:, tokens]
     w = w + 1e-3 * jnp.mean(w, axis=1, keepdims=True)  # the few tokens must not all be padding
@@ -65,7 +65,7 @@ def _growth(rho: Empirical, x: Array, w: Array, horizon: Array) -> float:
     some = unchecked(some.points, jnp.where(total > 0, some.weights / total, 1 / len(few)))
     layers = layer_count(rho)
     grid = fixed(horizon, layers * -(-STEPS // layers), layers, x.dtype)
-    exponents = np.asarray(_pilot(rho, some, x, w, grid))
+    exponents = looked_at(_pilot(rho, some, x, w, grid))
     growth = float(np.max(exponents) / max(float(exponents[0]), 1e-300)) if np.all(np.isfinite(exponents)) else 1.0
     return max(1.0, growth)
 

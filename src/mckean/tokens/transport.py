@@ -14,6 +14,7 @@ from mckean._arguments import count, positive
 from mckean._shapes import Array
 from mckean.errors import Refused
 from mckean.field.method import Method
+from mckean.field.sharding import looked_at, place_clouds, place_heads
 from mckean.field.tabulated.guarded import Note
 from mckean.field.velocity import check_fit, check_heads, check_method
 from mckean.heads.base import Head
@@ -86,6 +87,7 @@ def transport(
     x0, w = (mu0.points, mu0.weights) if batched else (mu0.points[None], mu0.weights[None])
     choice = settle_flow(method, rho, x0, w, jnp.asarray(horizon, x0.dtype))
     method = choice.method
+    (x0, w), rho = place_clouds(method, x0, w), place_heads(method, rho)
     if table.adaptive:
         grid = grids.frozen(rho, x0, w, jnp.asarray(horizon, x0.dtype), steps, method, rtol, atol)
     else:
@@ -139,13 +141,13 @@ def _run(
         seen = None if observe is nothing else jnp.moveaxis(seen, 0, 1)
         return (), (x, jnp.broadcast_to(first_bad, x.shape[:1]), seen, jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 2, 0), notes))
 
-    _, (x, first_bad, seen, notes) = over_prompts(body, (x0, w), chunk)
+    _, (x, first_bad, seen, notes) = over_prompts(body, (x0, w), chunk, method)
     return x, jnp.min(first_bad), seen, notes
 
 
 def _trim(grid: grids.Grid) -> grids.Grid:
     """Without the padding steps (outside jit the number of accepted steps is known)."""
-    live = max(1, int(np.sum(np.diff(np.asarray(grid.times)) > 0)))
+    live = max(1, int(np.sum(np.diff(looked_at(grid.times)) > 0)))
     return grids.Grid(grid.times[: live + 1], grid.layer[:live], grid.overrun)
 
 
@@ -155,7 +157,7 @@ def _traced(tree: Any) -> bool:
 
 def _known_times(grid: grids.Grid, horizon: Any, table: Scheme) -> np.ndarray | None:
     if not isinstance(grid.times, Tracer):
-        return np.asarray(grid.times, dtype=float)
+        return looked_at(grid.times).astype(float)
     if table.adaptive or isinstance(horizon, Tracer):
         return None
     return float(horizon) * np.arange(grid.steps + 1) / grid.steps

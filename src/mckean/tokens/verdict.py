@@ -8,7 +8,8 @@ import numpy as np
 from mckean._shapes import Array
 from mckean.field.choice import Choice
 from mckean.field.concentration import effective_sample_size
-from mckean.field.tabulated.guarded import Note, Planned
+from mckean.field.sharding import Sharded, looked_at
+from mckean.field.tabulated.guarded import Note
 from mckean.measures.empirical import Empirical
 from mckean.result import Result
 from mckean.tokens.grid import Grid, at_layer
@@ -45,9 +46,9 @@ def concentration(
         ess = _ess(here.points, points, w)
         if ess is None:
             return None, ()
-        measured.append(np.asarray(ess))
+        measured.append(looked_at(ess))
     values = np.concatenate([m[np.isfinite(m)] for m in measured])
-    uniform = float(np.min(1 / np.sum(np.asarray(w) ** 2, axis=-1)))
+    uniform = float(np.min(1 / np.sum(looked_at(w) ** 2, axis=-1)))
     last = measured[-1][np.isfinite(measured[-1])]
     if not len(last) or not len(values):
         return None, ()  # no sampled query has both weight and a finite attention
@@ -64,10 +65,11 @@ def concentration(
 
 def account(choice: Choice, notes: Note) -> dict[str, Any]:
     """How the field was evaluated along a flow: the method, why, evaluations by the table and all, and the largest relative bound."""
-    used = np.asarray(notes.tabulated)
-    if not isinstance(choice.method, Planned):
-        return {"method": type(choice.method).__name__, "reason": choice.reason}
-    bound, rtol = float(np.max(np.asarray(notes.bound))), choice.rtol
+    where = {"devices": choice.method.shape} if isinstance(choice.method, Sharded) else {}
+    if choice.plan is None:
+        return {"method": type(choice.method.core).__name__, "reason": choice.reason, **where}
+    used = looked_at(notes.tabulated)
+    bound, rtol = float(np.max(looked_at(notes.bound))), choice.rtol
     told = {
         "method": "Tabulated",
         "reason": choice.reason,
@@ -75,6 +77,7 @@ def account(choice: Choice, notes: Note) -> dict[str, Any]:
         "bound": bound,
         "tabulated": int(used.sum()),
         "evaluations": int(used.size),
+        **where,
     }
     if not used.all():
         told["note"] = "tokens outgrew the table's plan; there the exact sum was taken"

@@ -21,7 +21,7 @@ def test_products_are_gathering(cells, p, monkeypatch):
     def all_of_it(few: int):
         monkeypatch.setattr(grid, "FEW_CELLS", few)
         both = jax.grad(lambda v, q: jnp.sum(charges * grid.interpolate(v, x, q, lattice)), argnums=(0, 1))
-        return grid.interpolate(values, x, x, lattice), grid.anterpolate(charges, x, lattice), *both(values, x)
+        return grid.interpolate(values, x, x, lattice), grid.anterpolate(charges, x, x, lattice), *both(values, x)
 
     products, gathered = all_of_it(10**9), all_of_it(0)
     for one, other in zip(products, gathered, strict=True):

@@ -8,26 +8,29 @@ read the grid: then the work of a head does not depend on N.
 from typing import Any
 
 from mckean._shapes import Array, HeadMasses, Queries, Tokens
+from mckean.field.part import Part
 from mckean.field.tabulated import own, shared
 from mckean.field.tabulated.plan import Plan
 from mckean.heads.base import Head
 
 
-def field(heads: Head, mass: HeadMasses, x: Tokens, w: Array, q: Queries, plan: Plan) -> Queries:
-    """V at the queries (M, d)."""
-    return (own if plan.own_tables else shared).field(heads, mass, x, w, q, plan)
+def field(heads: Head, mass: HeadMasses, x: Tokens, w: Array, q: Queries, plan: Plan, part: Part | None = None) -> Queries:
+    """V at the queries (M, d); of a part, from its heads at its queries."""
+    return (own if plan.own_tables else shared).field(heads, mass, x, w, q, plan, part)
 
 
-def pullback(heads: Head, mass: HeadMasses, x: Tokens, w: Array, lam: Tokens, plan: Plan) -> tuple[Tokens, Any, HeadMasses]:
+def pullback(
+    heads: Head, mass: HeadMasses, x: Tokens, w: Array, lam: Tokens, plan: Plan, part: Part | None = None
+) -> tuple[Tokens, Any, HeadMasses]:
     """As `reverse.pullback`, for one cloud."""
-    return (own if plan.own_tables else shared).reverse(heads, mass, x, w, lam, plan, False)
+    return (own if plan.own_tables else shared).reverse(heads, mass, x, w, lam, plan, False, part)
 
 
-def image(heads: Head, mass: HeadMasses, x: Tokens, w: Array, p: Tokens, plan: Plan) -> Tokens:
+def image(heads: Head, mass: HeadMasses, x: Tokens, w: Array, p: Tokens, plan: Plan, part: Part | None = None) -> Tokens:
     """As `reverse.costate_image`, for one cloud: finite at tokens of weight 0."""
-    return (own if plan.own_tables else shared).reverse(heads, mass, x, w, p, plan, True)[0]
+    return (own if plan.own_tables else shared).reverse(heads, mass, x, w, p, plan, True, part)[0]
 
 
-def pairing(heads: Head, x: Tokens, w: Array, lam: Tokens, plan: Plan) -> HeadMasses:
+def pairing(heads: Head, x: Tokens, w: Array, lam: Tokens, plan: Plan, part: Part | None = None) -> HeadMasses:
     """As `reverse.pairing`, for one cloud."""
-    return (own if plan.own_tables else shared).pairing(heads, x, w, lam, plan)
+    return (own if plan.own_tables else shared).pairing(heads, x, w, lam, plan, part)

@@ -38,10 +38,10 @@ def interpolate(values: Array, box: Queries, q: Queries, lattice: Lattice) -> Ar
     return jax.lax.map(group, places).reshape(-1, c)[: q.shape[0]]
 
 
-def anterpolate(charges: Array, q: Queries, lattice: Lattice) -> Array:
-    """The transpose of `interpolate` in its values, with the grid over the points q themselves: charges (m, c) to (nodes, c)."""
+def anterpolate(charges: Array, box: Queries, q: Queries, lattice: Lattice) -> Array:
+    """The transpose of `interpolate` in its values: charges (m, c) at q to (nodes, c)."""
     if lattice.count > FEW_CELLS:
-        cell, t = around(q).locate(q, lattice)
+        cell, t = around(box).locate(q, lattice)
         spread_: Array = spread(cell, t, charges, lattice.count, lattice.p)
         return spread_.reshape(-1, charges.shape[-1])
     c, per_axis = charges.shape[-1], _per_axis(lattice)
@@ -54,7 +54,7 @@ def anterpolate(charges: Array, q: Queries, lattice: Lattice) -> Array:
         return total + weights[0] @ rows.reshape(-1, rows.shape[-1]).T, None
 
     size = _group_size(lattice, c)
-    parts = grouped((_places(q, q), charges), size)
+    parts = grouped((_places(box, q), charges), size)
     columns = lattice.nodes // per_axis[0] * c
     total, _ = jax.lax.scan(group, jnp.zeros((per_axis[0], columns), charges.dtype), parts)
     return _to_nodes(total.reshape(*per_axis, c), lattice)

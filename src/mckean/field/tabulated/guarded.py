@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from mckean._shapes import Array, HeadMasses, PromptMasses, PromptQueries, Prompts
 from mckean.field import exact, reverse
 from mckean.field.method import Method
+from mckean.field.part import Part, every
 from mckean.field.tabulated import cloud, frames
 from mckean.field.tabulated.plan import Plan
 from mckean.heads.base import Head
@@ -45,33 +46,50 @@ def field(
     heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: Planned, queries: Any = None
 ) -> tuple[PromptQueries, Note]:
     """V at the queries, and what the evaluation says of itself."""
+    v, covered = select(heads, mass, x, w, method, queries)
+    return v, note(heads, mass, x, v, covered, method)
+
+
+def select(
+    heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, method: Planned, queries: Any = None, part: Part | None = None
+) -> tuple[PromptQueries, Array]:
+    """V at the queries, and whether each cloud (n,) went by the table; all parts of an evaluation answer alike."""
 
     def one(xi, wi, qi):
-        ok = _covered(heads, xi, qi, method.plan)
+        ok = _covered(every(part, heads), xi, qi, method.plan)
         v = jax.lax.cond(
             ok,
-            lambda: cloud.field(heads, mass, xi, wi, qi, method.plan),
-            lambda: exact.field(heads, mass, xi[None], wi[None], method.exact, qi[None])[0],
+            lambda: cloud.field(heads, mass, xi, wi, qi, method.plan, part),
+            lambda: exact.field(heads, mass, xi[None], wi[None], method.exact, qi[None], part)[0],
         )
-        largest = jnp.sqrt(jnp.max(jnp.sum(jax.lax.stop_gradient(v) ** 2, axis=-1)))
-        limit = jax.lax.stop_gradient(frames.bound(heads, mass, xi, method.plan))
-        relative = jnp.where(ok & (limit > 0), limit / largest, 0.0)
-        return v, Note(ok, relative)
+        return v, ok
 
     return _each(one, x, w, x if queries is None else queries)
 
 
-def pullback(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Prompts, method: Planned):
+def note(heads: Head, mass: HeadMasses, x: Prompts, v: PromptQueries, covered: Array, method: Planned) -> Note:
+    """What an evaluation of V says of itself."""
+
+    def one(xi: Array, vi: Array, ok: Array) -> Note:
+        largest = jnp.sqrt(jnp.max(jnp.sum(vi**2, axis=-1)))
+        limit = frames.bound(heads, mass, xi, method.plan)
+        return Note(ok, jnp.where(ok & (limit > 0), limit / largest, 0.0))
+
+    heads, mass, x, v = jax.lax.stop_gradient((heads, mass, x, v))
+    return _each(one, x, v, covered)
+
+
+def pullback(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Prompts, method: Planned, part: Part | None = None):
     """As `reverse.pullback`."""
 
     def one(xi, wi, li):
         def exactly():
-            by_token, by_head, pairings = reverse.pullback(heads, mass, xi[None], wi[None], li[None], method.exact)
+            by_token, by_head, pairings = reverse.pullback(heads, mass, xi[None], wi[None], li[None], method.exact, part)
             return by_token[0], by_head, pairings
 
         return jax.lax.cond(
-            _covered(heads, xi, xi, method.plan),
-            lambda: cloud.pullback(heads, mass, xi, wi, li, method.plan),
+            _covered(every(part, heads), xi, xi, method.plan),
+            lambda: cloud.pullback(heads, mass, xi, wi, li, method.plan, part),
             exactly,
         )
 
@@ -79,8 +97,8 @@ def pullback(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Pr
         by_token, by_head, pairings = one(x[0], w[0], lam[0])
         return by_token[None], by_head, pairings
 
-    def body(total, part):
-        by_token, *sums = one(*part)
+    def body(total, here):
+        by_token, *sums = one(*here)
         return jax.tree.map(jnp.add, total, tuple(sums)), by_token
 
     zero = (jax.tree.map(jnp.zeros_like, heads), jnp.zeros_like(mass))
@@ -88,26 +106,28 @@ def pullback(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Pr
     return by_token, by_head, pairings
 
 
-def pairing(heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: Planned) -> HeadMasses:
+def pairing(heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: Planned, part: Part | None = None) -> HeadMasses:
     """As `reverse.pairing`; heads that ask for more than the plan covers are evaluated exactly."""
 
     def one(xi, wi, li):
         return jax.lax.cond(
-            _covered(heads, xi, xi, method.plan),
-            lambda: cloud.pairing(heads, xi, wi, li, method.plan),
-            lambda: reverse.pairing(heads, xi[None], wi[None], li[None], method.exact),
+            _covered(every(part, heads), xi, xi, method.plan),
+            lambda: cloud.pairing(heads, xi, wi, li, method.plan, part),
+            lambda: reverse.pairing(heads, xi[None], wi[None], li[None], method.exact, part),
         )
 
     return jnp.sum(_each(one, x, w, lam), axis=0)
 
 
-def costate_image(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, p: Prompts, method: Planned) -> Prompts:
+def costate_image(
+    heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, p: Prompts, method: Planned, part: Part | None = None
+) -> Prompts:
     """As `reverse.costate_image`."""
 
     def one(xi, wi, pi):
         return jax.lax.cond(
-            _covered(heads, xi, xi, method.plan),
-            lambda: cloud.image(heads, mass, xi, wi, pi, method.plan),
+            _covered(every(part, heads), xi, xi, method.plan),
+            lambda: cloud.image(heads, mass, xi, wi, pi, method.plan, part),
             lambda: reverse.costate_image(heads, mass, xi[None], wi[None], pi[None], method.exact)[0],
         )
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from mckean._shapes import Array, HeadMasses, Queries, Tokens
+from mckean.field.part import Part, own
 from mckean.field.tabulated.frames import kernel, own_frame
 from mckean.field.tabulated.parts import parts
 from mckean.field.tabulated.plan import Plan
@@ -14,30 +15,30 @@ from mckean.heads.base import Head
 from mckean.measures.empirical import unchecked
 
 
-def field(heads: Head, mass: HeadMasses, x: Tokens, w: Array, q: Queries, plan: Plan) -> Queries:
+def field(heads: Head, mass: HeadMasses, x: Tokens, w: Array, q: Queries, plan: Plan, part: Part | None = None) -> Queries:
     """V at the queries (M, d)."""
 
-    def body(total: Array, part: tuple[Head, Array]):
-        head, one = part
-        return total + one * _phi(head, x, q, w, plan, None, False), None
+    def body(total: Array, weighted: tuple[Head, Array]):
+        head, one = weighted
+        return total + one * _phi(head, x, q, w, plan, None, False, part), None
 
-    return jax.lax.scan(jax.checkpoint(body), jnp.zeros_like(q), (heads, mass))[0]
+    return jax.lax.scan(jax.checkpoint(body), jnp.zeros_like(own(part, q)), (heads, mass))[0]
 
 
-def pairing(heads: Head, x: Tokens, w: Array, lam: Tokens, plan: Plan) -> HeadMasses:
+def pairing(heads: Head, x: Tokens, w: Array, lam: Tokens, plan: Plan, part: Part | None = None) -> HeadMasses:
     """⟨λ, φ_θ⟩ (M,)."""
-    return jax.lax.map(lambda head: jnp.sum(lam * _phi(head, x, x, w, plan, None, False)), heads)
+    return jax.lax.map(lambda head: jnp.sum(lam * _phi(head, x, x, w, plan, None, False, part)), heads)
 
 
 def reverse(
-    heads: Head, mass: HeadMasses, x: Tokens, w: Array, lam: Tokens, plan: Plan, unit: bool
+    heads: Head, mass: HeadMasses, x: Tokens, w: Array, lam: Tokens, plan: Plan, unit: bool, part: Part | None = None
 ) -> tuple[Tokens, Any, HeadMasses]:
     """As `shared.reverse`."""
-    back = w if unit else jnp.ones_like(w)
+    back = own(part, (w if unit else jnp.ones_like(w))[:, None])[:, 0]
 
-    def body(total: Array, part: tuple[Head, Array]):
-        head, one = part
-        phi, pull = jax.vjp(lambda h, y, q: _phi(h, y, q, w, plan, back, unit), head, x, x)
+    def body(total: Array, weighted: tuple[Head, Array]):
+        head, one = weighted
+        phi, pull = jax.vjp(lambda h, y, q: _phi(h, y, q, w, plan, back, unit, part), head, x, x)
         by_head, by_key, by_query = pull(lam)
         return total + one * (by_key + by_query), (by_head, jnp.sum(lam * phi))
 
@@ -45,15 +46,18 @@ def reverse(
     return total, by_head, pairings
 
 
-def _phi(head: Head, x: Tokens, q: Queries, w: Array, plan: Plan, back: Array | None, unit: bool) -> Queries:
+def _phi(
+    head: Head, x: Tokens, q: Queries, w: Array, plan: Plan, back: Array | None, unit: bool, part: Part | None = None
+) -> Queries:
     """φ of one head. `back` multiplies what a query sends to the table; with `unit`, derivatives in x are per unit of token mass."""
     found = parts(jax.tree.map(lambda leaf: leaf[None], head))
     assert found is not None  # a plan is made only for heads that have a table
     softmax, *units = jax.tree.map(lambda leaf: leaf[0], (found[0], *found[1]))
     k = kernel(softmax, x, q)
     frame, _ = own_frame(x, k)
-    phi = build(k.keys, x, w, frame, plan, unit)(k.arguments, back) @ softmax.value.T
-    nobody = unchecked(q, jnp.ones_like(q[:, 0]))
+    phi = build(k.keys, x, w, frame, plan, unit)(own(part, k.arguments), back) @ softmax.value.T
+    here = own(part, q)
+    nobody = unchecked(here, jnp.ones_like(here[:, 0]))
     for one in units:
-        phi = phi + one.apply(q, nobody, None)
+        phi = phi + one.apply(here, nobody, None)
     return phi

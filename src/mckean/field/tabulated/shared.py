@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from mckean._shapes import Array, HeadMasses, Queries, Tokens
 from mckean.field.exact import over_heads
+from mckean.field.part import Part, every, own, put
 from mckean.field.tabulated.frames import shared_frame, softmax_of
 from mckean.field.tabulated.grid import anterpolate, interpolate
 from mckean.field.tabulated.parts import parts
@@ -19,50 +20,54 @@ from mckean.measures.empirical import unchecked
 UNITS = 2**18  # hidden units × tokens done together
 
 
-def field(heads: Head, mass: HeadMasses, x: Tokens, w: Array, q: Queries, plan: Plan) -> Queries:
+def field(heads: Head, mass: HeadMasses, x: Tokens, w: Array, q: Queries, plan: Plan, part: Part | None = None) -> Queries:
     """V at the queries (M, d)."""
-    softmax = softmax_of(heads)
-    at = _nodes(q, plan)
-    total = read(_table(heads, x, w, q, plan), softmax.bilinear, softmax.value, mass, at)
-    total = total if plan.grid is None else interpolate(total, q, q, plan.grid)
-    return total + _units(heads, mass, q)
+    softmax, here = softmax_of(heads), own(part, q)
+    at = _nodes(q, here, plan)
+    total = read(_table(every(part, heads), x, w, q, plan), softmax.bilinear, softmax.value, mass, at)
+    total = total if plan.grid is None else interpolate(total, q, here, plan.grid)
+    return total + _units(heads, mass, here)
 
 
-def pairing(heads: Head, x: Tokens, w: Array, lam: Tokens, plan: Plan) -> HeadMasses:
+def pairing(heads: Head, x: Tokens, w: Array, lam: Tokens, plan: Plan, part: Part | None = None) -> HeadMasses:
     """⟨λ, φ_θ⟩ (M,)."""
-    softmax = softmax_of(heads)
-    given = lam if plan.grid is None else anterpolate(lam, x, plan.grid)
-    found = pair(_table(heads, x, w, x, plan), softmax.bilinear, softmax.value, _nodes(x, plan), given)
+    softmax, here = softmax_of(heads), own(part, x)
+    given = lam if plan.grid is None else anterpolate(lam, x, here, plan.grid)
+    found = pair(_table(every(part, heads), x, w, x, plan), softmax.bilinear, softmax.value, _nodes(x, here, plan), given)
     if not _has_units(heads):
         return found
 
     def body(carry, block: Head, _):
-        return carry, jnp.einsum("hia,ia->h", _each_unit(block, x), lam)
+        return carry, jnp.einsum("hia,ia->h", _each_unit(block, here), lam)
 
     ones = jnp.ones(heads.heads, x.dtype)
-    return found + over_heads(jax.checkpoint(body), None, heads, ones, max(1, min(heads.heads, UNITS // x.shape[0])))[1]
+    return found + over_heads(jax.checkpoint(body), None, heads, ones, max(1, min(heads.heads, UNITS // here.shape[0])))[1]
 
 
 def reverse(
-    heads: Head, mass: HeadMasses, x: Tokens, w: Array, lam: Tokens, plan: Plan, unit: bool
+    heads: Head, mass: HeadMasses, x: Tokens, w: Array, lam: Tokens, plan: Plan, unit: bool, part: Part | None = None
 ) -> tuple[Tokens, Any, HeadMasses]:
     """The transposes: of the finite system, or, with `unit`, per unit of token mass (λ and the answer)."""
     softmax, pull_head = jax.vjp(lambda h: (softmax_of(h).bilinear, softmax_of(h).value), heads)
-    table = _table(heads, x, w, x, plan)
-    at = _nodes(x, plan)
+    table, here = _table(every(part, heads), x, w, x, plan), own(part, x)
+    at = _nodes(x, here, plan)
     # The costate of a token of weight 0 counts; what it sends to the others does not.
-    given, back = lam, w if unit else jnp.ones_like(w)
+    given, back = lam, own(part, (w if unit else jnp.ones_like(w))[:, None])[:, 0]
     if plan.grid is not None:
-        given, back = anterpolate(lam * back[:, None], x, plan.grid), jnp.ones(at.shape[0], x.dtype)
+        given, back = anterpolate(lam * back[:, None], x, here, plan.grid), jnp.ones(at.shape[0], x.dtype)
     found = transpose(table, *softmax, mass, at, given, back)
     by_token = found.points
     if plan.grid is not None:
         lattice = plan.grid
-        by_token = jax.vjp(lambda q: interpolate(found.total, x, q, lattice), x)[1](lam)[0]
+        by_token = jax.vjp(lambda q: interpolate(found.total, x, q, lattice), here)[1](lam)[0]
     (by_head,) = pull_head((found.bilinear, found.value))
     to_table = _to_tokens(table, found.grid, x, w, unit, plan)
-    by_unit, unit_head, unit_pairing = _units_reversed(heads, mass, x, lam)
-    return by_token + to_table + by_unit, jax.tree.map(jnp.add, by_head, unit_head), found.pairing + unit_pairing
+    by_unit, unit_head, unit_pairing = _units_reversed(heads, mass, here, lam)
+    return (
+        put(part, by_token, x) + to_table + put(part, by_unit, x),
+        jax.tree.map(jnp.add, by_head, unit_head),
+        found.pairing + unit_pairing,
+    )
 
 
 def _table(heads: Head, x: Tokens, w: Array, q: Queries, plan: Plan) -> Table:
@@ -123,6 +128,6 @@ def _each_unit(block: Head, q: Queries) -> Array:
     return sum(phi[1:], phi[0])
 
 
-def _nodes(q: Queries, plan: Plan) -> Array:
-    """Where the heads are evaluated: the queries, or the nodes of the grid in x."""
-    return q if plan.grid is None else around(q).lattice_points(plan.grid)
+def _nodes(q: Queries, here: Queries, plan: Plan) -> Array:
+    """Where the heads are evaluated: the queries asked about here, or the nodes of the grid in x, which is laid over all queries q."""
+    return here if plan.grid is None else around(q).lattice_points(plan.grid)
