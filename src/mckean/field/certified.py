@@ -55,7 +55,8 @@ def certify(rho: Empirical, x: Array, w: Array, method: Method, queries: Array |
         bound = float(jnp.max(note.bound))
         if not bool(jnp.all(note.tabulated)):
             return v, Choice(exact, "the table's guard found the clouds outside its plan"), 0.0
-        if bound <= choice.rtol:
+        # A plan that was settled before carries no tolerance to plan again for.
+        if bound <= choice.rtol or choice.rtol == 0.0:
             return v, choice, bound
         tighter *= 1.5 * bound / choice.rtol
         again = settle(method, rho, x, w, queries, tighter=tighter)

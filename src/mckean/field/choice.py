@@ -23,7 +23,7 @@ from mckean.measures.empirical import Empirical
 
 SAMPLED_CLOUDS, SAMPLED_HEADS, SAMPLED_QUERIES, SAMPLED_KEYS, SAMPLED_PAIRS = 4, 4096, 32, 4096, 2**25
 SMALL = 2**24  # pairs of one cloud below which the sum itself takes less than any table
-AUTOMATIC_RTOL = {64: 1e-10, 32: 1e-5}
+AUTOMATIC_RTOL = {64: (1e-10, 1e-8), 32: (1e-5, 1e-4)}  # the first that a table reaches in less time than the sum
 
 
 class Choice(NamedTuple):
@@ -68,10 +68,10 @@ def settle(
     if asked is None and x.shape[1] * q.shape[1] * one.heads < SMALL:
         return Choice(method.exact, "small: the sum itself takes less than a table")
     bits = 8 * x.dtype.itemsize
-    rtol = AUTOMATIC_RTOL.get(bits, 1e-3) if asked is None else asked.rtol
-    if rtol < SMALLEST_RTOL.get(bits, 1e-3):
+    rtols = AUTOMATIC_RTOL.get(bits, (1e-3,)) if asked is None else (asked.rtol,)
+    if rtols[0] < SMALLEST_RTOL.get(bits, 1e-3):
         raise Refused(
-            f"`rtol` must be at least {SMALLEST_RTOL[bits]:g} in {x.dtype.name}; found {rtol:g}. Use float64, or mk.Exact()."
+            f"`rtol` must be at least {SMALLEST_RTOL[bits]:g} in {x.dtype.name}; found {rtols[0]:g}. Use float64, or mk.Exact()."
         )
     found = parts(one)
     assert found is not None
@@ -82,14 +82,24 @@ def settle(
         return Choice(method.exact, "inside jit the tokens are unknown")
     reach = reach.widened(room).rounded() if room > 1 else reach
     work = Work(x.shape[1], q.shape[1], one.heads, axes, dim, own, bits)
+    for rtol in rtols:
+        choice = _planned(method, reach, work, rtol, size / tighter)
+        if choice.plan is not None:
+            break
+    return choice
+
+
+def _planned(method: Method, reach: Reach, work: Work, rtol: float, size: float) -> Choice:
+    """The table to `rtol` of a V of this size; the sum where there is none, or, if nobody asked for a table, where the sum is faster."""
     # In steps of 25 %, so that data that differ little share a plan, and its compiled program.
-    tolerance = 1.25 ** math.floor(math.log(rtol * size / tighter, 1.25)) if rtol * size / tighter > 0 else 0.0
-    plan = best(reach, work, tolerance, costs.CPU)
+    tolerance = 1.25 ** math.floor(math.log(rtol * size, 1.25)) if rtol * size > 0 else 0.0
+    plan, asked = best(reach, work, tolerance, costs.CPU), isinstance(method, Tabulated)
     exponent = max(reach.exponents)
     if plan is None:
-        why = f"a total exponent of {reach.total:.3g}" if reach.total > largest_exponent(bits) else f"|A|R² of {exponent:.3g}"
+        beyond = reach.total > largest_exponent(work.bits)
+        why = f"a total exponent of {reach.total:.3g}" if beyond else f"|A|R² of {exponent:.3g}"
         return Choice(method.exact, f"no table reaches {rtol:g} at {why}")
-    if asked is None and plan.seconds > costs.CPU.exact(work):
+    if not asked and plan.seconds > costs.CPU.exact(work):
         return Choice(method.exact, f"the sum itself is faster at |A|R² = {exponent:.3g}")
     return Choice(Planned(plan, tile=method.tile, block=method.block), "asked for" if asked else "the table is faster", rtol)
 

@@ -93,7 +93,8 @@ class Tabulated(Method):
 class Automatic(Method):
     """`method=None`: the exact sum or the table, whichever a model of the time says is faster.
 
-    The table is planned to 1e-10 in float64 and to 1e-5 in float32, so that a choice nobody made changes no figure that is looked at.
+    The table is planned to 1e-10 in float64 (1e-5 in float32), so that a choice nobody made changes no figure that is looked at; where that
+    can't be reached, or not faster than the sum, to 1e-8 (1e-4).
     Inside jax.jit, where data are unknown, it is the exact sum.
     """
 

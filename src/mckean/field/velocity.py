@@ -22,7 +22,7 @@ def velocity(rho: Empirical, mu: Empirical, x: Any = None, *, method: Method | N
     Arguments:
         rho: head measure, H atoms.  mu: token measure (N, d), or a batch (n, N, d).
         x: queries (M, d) (for a batch (n, M, d)); by default the tokens of mu.
-        method: `mk.Exact()`, `mk.Tabulated(rtol)` or `mk.RandomBatch(size)`; None takes the faster of exact and table (to 1e-10).
+        method: `mk.Exact()`, `mk.Tabulated(rtol)` or `mk.RandomBatch(size)`; None takes the faster of exact and table (to 1e-10, else 1e-8).
             `mk.Sharded(method, ...)` is any of them on several devices.
 
     Gives (M, d) (a batch: (n, M, d)). Differentiable in every argument. Raises `Refused` for heads and tokens that do not fit together.

@@ -27,8 +27,8 @@ class Costs:
     exponential: float = 6.0
     sum: float = 0.8
     polynomial: float = 1.0
-    pair: float = 1.2
-    coordinate: float = 0.1
+    pair: float = 0.85
+    coordinate: float = 0.03
     start: float = 3e5
 
     def table(self, keys: "Lattice", boxes: "Lattice", work: "Work") -> float:
