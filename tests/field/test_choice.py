@@ -44,9 +44,13 @@ def test_large_clouds_go_by_a_table_to_1e_10_and_by_the_sum_where_that_is_faster
     assert choice.settle(mk.Tabulated(1e-6), RHO, *_cloud(LARGE)).plan is not None  # asked for: not a matter of time
 
 
-def test_steep_attention_is_exact():
-    steep = mk.Empirical(mk.Softmax(30 * RHO.points.query, RHO.points.key, RHO.points.value))
-    chosen = choice.settle(Automatic(), steep, *_cloud(LARGE))
+def test_steeper_attention_is_planned_to_less_and_then_exact():
+    def at(factor):
+        steep = mk.Empirical(mk.Softmax(factor * RHO.points.query, RHO.points.key, RHO.points.value))
+        return choice.settle(Automatic(), steep, *_cloud(LARGE))
+
+    assert at(8).rtol == 1e-8
+    chosen = at(300)
     assert isinstance(chosen.method, mk.Exact)
     assert "|A|R²" in chosen.reason or "total exponent" in chosen.reason
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from mckean.bench.cases.against_exact import AgainstExact
 from mckean.bench.cases.base import Kind
+from mckean.bench.cases.choice import Choice
 from mckean.bench.cases.gradient import Gradient
 from mckean.bench.cases.many_heads import ManyHeads
 from mckean.bench.cases.scaling import Scaling
@@ -21,6 +22,21 @@ PAIRS, FEW = (
     2.7e8,
     1.7e7,
 )  # (query, key, head) triples that are timed of an exact sum: some tenths of a second, and some hundredths
+
+NEAR_CROSSOVERS = (  # (d, N, H, |A|R²)
+    (1, 1024, 4, 10.0),
+    (1, 4096, 1, 100.0),
+    (2, 1024, 16, 1.0),
+    (2, 2048, 4, 10.0),
+    (2, 4096, 4, 10.0),
+    (2, 4096, 4, 50.0),
+    (2, 8192, 4, 50.0),
+    (2, 8192, 4, 100.0),
+    (2, 16_384, 1, 50.0),
+    (3, 4096, 4, 1.0),
+    (3, 8192, 4, 5.0),
+    (3, 16_384, 2, 5.0),
+)
 
 
 @dataclass(frozen=True)
@@ -93,6 +109,12 @@ CASES: tuple[Case, ...] = (
         "exact tiles against the exact peers: d=2, 8, 64, N=1,024 to 16,384, H=4 |A|R²=10, both dtypes",
         Tiles((2, 8, 64), (1024, 4096, 16_384), ("float64", "float32"), 4, 10.0, FEW),
         Tiles((2, 64), (1024,), ("float64", "float32"), 2, 10.0, FEW),
+    ),
+    Case(
+        "choice",
+        "method=None beside exact and table: d=1, 2, 3, N=1,024 to 16,384, H=1 to 16, |A|R²=1 to 100",
+        Choice(NEAR_CROSSOVERS),
+        Choice(((2, 1024, 4, 10.0), (2, 4096, 4, 10.0))),
     ),
     Case(
         "training",

@@ -50,14 +50,15 @@ def averages(q: Array, k: Array, y: Array, w: Array, tile: int) -> tuple[Array, 
     """m (M, e), and log₂ Σ_j w_j e^{⟨q_i, k_j⟩} (M,), with which `cotangents` starts."""
 
     def alone(q, k, y, w):
-        largest = jnp.argmax(w)
-        # A key without mass stands where the heaviest one does: it can neither raise the maximum nor widen the box.
-        k = jnp.where((w > 0)[:, None], k, k[largest][None])
-        unit = w / w[largest]
+        largest, live = jnp.max(w), (w > 0)[:, None]
+        unit = w / largest
+        # A key without mass stands at the mean of the others: it can neither raise the maximum nor widen the box.
+        middle = unit @ jnp.where(live, k, 0.0) / jnp.sum(unit)
+        k = jnp.where(live, k, middle[None])
         values = jnp.concatenate([y * unit[:, None], unit[:, None]], axis=1)
         sums, shift = _shifted_sums(LOG2E * q, k, values, tile)
         z = sums[:, -1]
-        return sums[:, :-1] / z[:, None], shift + jnp.log2(z) + jnp.log2(w[largest])
+        return sums[:, :-1] / z[:, None], shift + jnp.log2(z) + jnp.log2(largest)
 
     return _one_by_one(alone)(q, k, y, w)
 
