@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 FEW_CELLS = 32  # up to here a grid in x is read by matrix products
+NARROW = 10
 
 if TYPE_CHECKING:
     from mckean.field.tabulated.plan import Lattice, Work
@@ -13,16 +14,19 @@ if TYPE_CHECKING:
 class Costs:
     """Nanoseconds each.
 
-    spread, gather: one number at one node of one point.  point: what a point costs beside its nodes, a axis.
+    spread, gather: one number at one node of one point.  wide: the same of gather above `NARROW` nodes an axis, where XLA no longer unrolls.
+    point: what a point costs beside its nodes, a axis.  argument: what reading m at one u costs beside that: the quotient, V, the sum.
     multiply: one multiply–add of the dense products.  exponential: one entry of the factors e^{u y}.
     sum: one number of a sum over leading axes.  polynomial: one polynomial of a point in one cell of an axis.
     pair: one (query, key) of the exact sum, and `coordinate` for each coordinate of token and key in it.
     start: what any table costs before its first token.
     """
 
-    spread: float = 1.8
-    gather: float = 1.2
+    spread: float = 1.4
+    gather: float = 0.6
+    wide: float = 3.0
     point: float = 12.0
+    argument: float = 70.0
     multiply: float = 0.07
     exponential: float = 6.0
     sum: float = 0.8
@@ -48,17 +52,20 @@ class Costs:
 
     def look_up(self, boxes: "Lattice", work: "Work", queries: int) -> float:
         """Seconds to read the table at all queries for all heads."""
-        each = boxes.p**work.axes * work.charges * self.gather + work.axes * self.point + 4 * work.dim
+        each = boxes.p**work.axes * work.charges * self._gather(boxes.p) + work.axes * self.point + self.argument
         return 1e-9 * queries * work.heads * each
 
     def interpolate(self, grid: "Lattice", work: "Work") -> float:
         """Seconds to read the grid in x at all queries."""
         if grid.count > FEW_CELLS:
-            return 1e-9 * work.queries * (grid.p**work.dim * work.dim * self.gather + work.dim * self.point)
+            return 1e-9 * work.queries * (grid.p**work.dim * work.dim * self._gather(grid.p) + work.dim * self.point)
         first = grid.cells[0] * grid.p
         products = grid.nodes * work.dim * self.multiply
         sums = grid.nodes // first * work.dim * self.sum if work.dim > 1 else 0.0
         return 1e-9 * work.queries * (products + sums + sum(grid.cells) * grid.p * self.polynomial)
+
+    def _gather(self, p: int) -> float:
+        return self.gather if p <= NARROW else self.wide
 
     def exact(self, work: "Work") -> float:
         """Seconds of the sum itself."""

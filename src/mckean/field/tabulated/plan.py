@@ -142,13 +142,13 @@ def best(reach: Reach, work: Work, tolerance: float, costs: Costs) -> Plan | Non
 def _tables(reach: Reach, work: Work, tolerance: float, costs: Costs) -> Iterator[Plan]:
     k, eps = work.axes, 2.0**-52 if work.bits == 64 else 2.0**-23
     share = 0.9 * min(tolerance, 0.3) / (4 * k)  # η is doubled in the bound, and u and y share it evenly
-    found: list[Plan] = []
     for p_u in BOX_NODES:
         length_u = bounds.longest(p_u, share, "error")
         if length_u == 0.0:
             continue
         boxes = Lattice(_cells(reach.exponents, length_u), p_u, length_u)
         kappa_u = bounds.amplification(p_u, length_u) ** k
+        found: list[Plan] = []
         for p_y in KEY_NODES:
             length_y = bounds.longest(p_y, float(f"{share / kappa_u:.2e}"), "error")
             if length_y == 0.0:
@@ -164,9 +164,8 @@ def _tables(reach: Reach, work: Work, tolerance: float, costs: Costs) -> Iterato
             if plan.eta < 0.5 and plan.error <= tolerance:
                 seconds = costs.table(keys, boxes, work)
                 found.append(Plan(keys, boxes, None, work.own_tables, plan.eta, rounding, 0.0, seconds))
-    found.sort(key=lambda plan: plan.seconds)
-    # The fastest table to build need not be the best under a grid, which looks up less: offer the first few.
-    yield from found[:12]
+        # What is looked up, and how often, depends on p_u alone: of the others the fastest table to build.
+        yield from sorted(found, key=lambda plan: plan.seconds)[:1]
 
 
 def _with_grids(table: Plan, reach: Reach, work: Work, tolerance: float, costs: Costs) -> Iterator[Plan]:
