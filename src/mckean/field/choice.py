@@ -16,7 +16,7 @@ from mckean.field.sharding import looked_at
 from mckean.field.tabulated import costs, frames
 from mckean.field.tabulated.guarded import Planned
 from mckean.field.tabulated.parts import LARGEST_RANK, has_table, parts, rank
-from mckean.field.tabulated.plan import Plan, Reach, Work, best, largest_exponent
+from mckean.field.tabulated.plan import Plan, Reach, Work, best, largest_fall
 from mckean.heads.base import Head
 from mckean.heads.layered import Layered
 from mckean.measures.empirical import Empirical
@@ -96,8 +96,8 @@ def _planned(method: Method, reach: Reach, work: Work, rtol: float, size: float)
     plan, asked = best(reach, work, tolerance, costs.CPU), isinstance(method, Tabulated)
     exponent = max(reach.exponents)
     if plan is None:
-        beyond = reach.total > largest_exponent(work.bits)
-        why = f"a total exponent of {reach.total:.3g}" if beyond else f"|A|R² of {exponent:.3g}"
+        beyond = reach.depth > largest_fall(work.bits)
+        why = f"sums of exponentials as small as e^-{reach.depth:.3g}" if beyond else f"|A|R² of {exponent:.3g}"
         return Choice(method.exact, f"no table reaches {rtol:g} at {why}")
     if not asked and plan.seconds > costs.CPU.exact(work):
         return Choice(method.exact, f"the sum itself is faster at |A|R² = {exponent:.3g}")
@@ -133,7 +133,7 @@ def _measured(method, heads, mass, layered, clouds, axes, own, units) -> tuple[R
     values = jax.tree.map(lambda leaf: [float(v) for v in looked_at(leaf).ravel()], asked)
     # Hidden units beside the heads are evaluated at the tokens: a grid in x carries no bound for any activation.
     along = () if own or units else tuple(_up(v) for v in values.queries)
-    return Reach(tuple(_up(v) for v in values.exponents), along, max(values.total)), float(size)
+    return Reach(tuple(_up(v) for v in values.exponents), along, max(values.total), max(values.fall)), float(size)
 
 
 def _up(value: float) -> float:
@@ -159,7 +159,7 @@ def _asked(heads, mass, clouds, layered: bool, method: Exact):
     few = slice(0, SAMPLED_CLOUDS)
 
     def one(batch, masses):
-        each = jax.lax.map(lambda pair: frames.live(batch, *pair), (x, q))
+        each = jax.lax.map(lambda part: frames.live(batch, *part), (x, w, q))
         return jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), each), _size(batch, masses, x[few], w[few], q[few], method)
 
     if not layered:

@@ -82,6 +82,7 @@ def _pilot(rho: Empirical, some: Empirical, x: Array, w: Array, grid: Grid) -> A
 
     def asked(state: Array, index: Array) -> Array:
         here = at_layer(rho, index)
-        return jnp.max(jax.lax.map(lambda y: jnp.max(frames.live(here.points, y, y).exponents), state))
+        each = jax.lax.map(lambda cloud: jnp.max(frames.live(here.points, *cloud, cloud[0]).exponents), (state, w))
+        return jnp.max(each)
 
     return jax.lax.map(lambda pair: asked(*pair), (states, layer))

@@ -24,7 +24,7 @@ def mean(u, x, w):
 def worst(x, w, a, q, plan: Plan):
     """max over queries and heads of |m̃ − m| / (η/(1 − η) ∫|y − m| dP + ρ·box), the absolute error over the box, and whether the plan fits."""
     heads = mk.Softmax(jnp.swapaxes(a, 1, 2), jnp.broadcast_to(jnp.eye(x.shape[1], dtype=x.dtype), a.shape), jnp.zeros_like(a))
-    frame, asked = frames.shared_frame(heads, x, q, plan.grid is not None)
+    frame, asked = frames.shared_frame(heads, x, w, q, plan.grid is not None)
     table = build(x, x, w, frame, plan)
     u = jnp.einsum("hab,qa->hqb", heads.bilinear, q).reshape(-1, x.shape[1])
     m, spread, middle = mean(u, x, w)

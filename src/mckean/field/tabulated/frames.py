@@ -1,5 +1,6 @@
 """Where the tables of a cloud live, what the cloud asks of them, and whether a plan covers that."""
 
+import itertools
 from typing import NamedTuple
 
 import jax
@@ -7,7 +8,7 @@ import jax.numpy as jnp
 
 from mckean._shapes import Array, HeadMasses, Queries, Tokens
 from mckean.field.tabulated.parts import parts, rank
-from mckean.field.tabulated.plan import Lattice, Plan, largest_exponent
+from mckean.field.tabulated.plan import Lattice, Plan, largest_fall
 from mckean.field.tabulated.table import Box, Frame, around
 from mckean.heads.base import Head
 from mckean.heads.softmax import Softmax
@@ -16,11 +17,12 @@ LEAST = 0.02  # every plan covers such exponents in one cell
 
 
 class Live(NamedTuple):
-    """What this cloud asks of the table now: β (k,), the same for a grid in x (d,), and the largest exponent ()."""
+    """What this cloud asks of the table now: β (k,), the same for a grid in x (d,), the largest exponent (), and its `fall` ()."""
 
     exponents: Array
     queries: Array
     total: Array
+    fall: Array
 
 
 class Kernel(NamedTuple):
@@ -36,7 +38,7 @@ def kernel(head: Softmax, x: Tokens, q: Queries) -> Kernel:
     return Kernel(keys, arguments)
 
 
-def shared_frame(softmax: Softmax, x: Tokens, q: Queries, grid: bool) -> tuple[Frame, Live]:
+def shared_frame(softmax: Softmax, x: Tokens, w: Array, q: Queries, grid: bool) -> tuple[Frame, Live]:
     """The frame of the one table of all heads, and what it asks.
 
     The arguments of every query of every head lie inside by construction: each head's are bounded by the queries' box (and, where no grid
@@ -59,16 +61,16 @@ def shared_frame(softmax: Softmax, x: Tokens, q: Queries, grid: bool) -> tuple[F
     rad = _radius(x, middle_x)
     along = jnp.minimum(jnp.einsum("hab,b->ha", jnp.abs(a), extent), rad * jnp.sqrt(jnp.sum(a * a, axis=2)))
     total = jnp.sum(2 * exponents + jnp.abs(frame.arguments.middle) * extent)
-    return frame, Live(exponents, half * jnp.max(along, axis=0), total)
+    return frame, Live(exponents, half * jnp.max(along, axis=0), total, _fall(x, w, frame, extent))
 
 
-def own_frame(x: Tokens, k: Kernel) -> tuple[Frame, Live]:
+def own_frame(x: Tokens, w: Array, k: Kernel) -> tuple[Frame, Live]:
     """The frame of one head's own table."""
     keys, arguments = _extent(k.keys), _extent(k.arguments)
     exponents = keys * arguments
     frame = _frame(_middle(k.keys), keys, _middle(k.arguments), arguments, _middle(x))
     total = jnp.sum(2 * exponents + jnp.abs(frame.arguments.middle) * keys)
-    return frame, Live(exponents, jnp.zeros(0, x.dtype), total)
+    return frame, Live(exponents, jnp.zeros(0, x.dtype), total, _fall(k.keys, w, frame, keys))
 
 
 def _frame(key_middle: Array, keys: Array, argument_middle: Array, arguments: Array, centre: Array) -> Frame:
@@ -83,6 +85,25 @@ def _frame(key_middle: Array, keys: Array, argument_middle: Array, arguments: Ar
     return Frame(*jax.lax.stop_gradient(boxes), centre)
 
 
+def _fall(z: Array, w: Array, frame: Frame, extent: Array) -> Array:
+    r"""How far below the shift of a table the largest term of its sum can lie, as an exponent, at any u of the box: e^{-fall} ≤ Z, nearly.
+
+    A table's exponents are shifted by Σ_a |ũ_a| h_a, ũ = u − ū, and the masses by the largest of ⟨ū, z_j⟩. In each orthant of ũ, of signs s, take
+    the token furthest towards the box's corner there: its term is off by at most Σ_a U_a (h_a − s_a z_a) + max_j ⟨ū, z_j⟩ − ⟨ū, z⟩ − log w,
+    of which every part is non-negative. A ball asks for 2 − √2 of what an unknown cloud of its box might, in the plane.
+    """
+    z = jax.lax.stop_gradient(z) - frame.keys.middle[None]
+    tilted = z @ frame.arguments.middle
+    log_mass = jnp.where(w > 0, jnp.log(jnp.maximum(w, jnp.finfo(w.dtype).tiny)), -jnp.inf)
+    top = jnp.max(jnp.where(w > 0, tilted, -jnp.inf))
+    reach = frame.arguments.half
+    falls = []
+    for signs in itertools.product((-1.0, 1.0), repeat=z.shape[1]):
+        towards = z @ (jnp.asarray(signs, z.dtype) * reach) + tilted + log_mass
+        falls.append(jnp.sum(reach * extent) + top - jnp.max(towards))
+    return jax.lax.stop_gradient(jnp.max(jnp.stack(falls)))
+
+
 def _extent(points: Array) -> Array:
     """Half widths, 0 where there is none."""
     return jax.lax.stop_gradient(0.5 * (jnp.max(points, axis=0) - jnp.min(points, axis=0)))
@@ -92,13 +113,13 @@ def _middle(points: Array) -> Array:
     return around(points).middle
 
 
-def live(heads: Head, x: Tokens, q: Queries, grid: bool = True) -> Live:
+def live(heads: Head, x: Tokens, w: Array, q: Queries, grid: bool = True) -> Live:
     """What the cloud asks of a table."""
     softmax = softmax_of(heads)
     if not rank(softmax)[1]:
-        return shared_frame(softmax, x, q, grid)[1]
-    each = jax.lax.map(lambda head: own_frame(x, kernel(head, x, q))[1], softmax)
-    return Live(jnp.max(each.exponents, axis=0), each.queries[0], jnp.max(each.total))
+        return shared_frame(softmax, x, w, q, grid)[1]
+    each = jax.lax.map(lambda head: own_frame(x, w, kernel(head, x, q))[1], softmax)
+    return Live(jnp.max(each.exponents, axis=0), each.queries[0], jnp.max(each.total), jnp.max(each.fall))
 
 
 def fits(asked: Live, plan: Plan) -> Array:
@@ -109,7 +130,7 @@ def fits(asked: Live, plan: Plan) -> Array:
         most = jnp.asarray([cells * lattice.length for cells in lattice.cells], values.dtype)
         return jnp.all(values <= most * (1 + 1e-9 if bits == 64 else 1 + 1e-5))
 
-    good = within(asked.exponents, plan.keys) & within(asked.exponents, plan.boxes) & (asked.total <= largest_exponent(bits))
+    good = within(asked.exponents, plan.keys) & within(asked.exponents, plan.boxes) & (asked.fall <= largest_fall(bits))
     return good if plan.grid is None else good & within(asked.queries, plan.grid)
 
 

@@ -31,8 +31,8 @@ class Note(NamedTuple):
     bound: Array
 
 
-def _covered(heads: Head, x: Array, q: Array, plan: Plan) -> Array:
-    return frames.fits(frames.live(heads, x, q, plan.grid is not None), plan)
+def _covered(heads: Head, x: Array, w: Array, q: Array, plan: Plan) -> Array:
+    return frames.fits(frames.live(heads, x, w, q, plan.grid is not None), plan)
 
 
 def _each(one, *arrays):
@@ -56,7 +56,7 @@ def select(
     """V at the queries, and whether each cloud (n,) went by the table; all parts of an evaluation answer alike."""
 
     def one(xi, wi, qi):
-        ok = _covered(every(part, heads), xi, qi, method.plan)
+        ok = _covered(every(part, heads), xi, wi, qi, method.plan)
         v = jax.lax.cond(
             ok,
             lambda: cloud.field(heads, mass, xi, wi, qi, method.plan, part),
@@ -88,7 +88,7 @@ def pullback(heads: Head, mass: HeadMasses, x: Prompts, w: PromptMasses, lam: Pr
             return by_token[0], by_head, pairings
 
         return jax.lax.cond(
-            _covered(every(part, heads), xi, xi, method.plan),
+            _covered(every(part, heads), xi, wi, xi, method.plan),
             lambda: cloud.pullback(heads, mass, xi, wi, li, method.plan, part),
             exactly,
         )
@@ -111,7 +111,7 @@ def pairing(heads: Head, x: Prompts, w: PromptMasses, lam: Prompts, method: Plan
 
     def one(xi, wi, li):
         return jax.lax.cond(
-            _covered(every(part, heads), xi, xi, method.plan),
+            _covered(every(part, heads), xi, wi, xi, method.plan),
             lambda: cloud.pairing(heads, xi, wi, li, method.plan, part),
             lambda: reverse.pairing(heads, xi[None], wi[None], li[None], method.exact, part),
         )
@@ -126,7 +126,7 @@ def costate_image(
 
     def one(xi, wi, pi):
         return jax.lax.cond(
-            _covered(every(part, heads), xi, xi, method.plan),
+            _covered(every(part, heads), xi, wi, xi, method.plan),
             lambda: cloud.image(heads, mass, xi, wi, pi, method.plan, part),
             lambda: reverse.costate_image(heads, mass, xi[None], wi[None], pi[None], method.exact)[0],
         )

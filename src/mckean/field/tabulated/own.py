@@ -54,7 +54,7 @@ def _phi(
     assert found is not None  # a plan is made only for heads that have a table
     softmax, *units = jax.tree.map(lambda leaf: leaf[0], (found[0], *found[1]))
     k = kernel(softmax, x, q)
-    frame, _ = own_frame(x, k)
+    frame, _ = own_frame(x, w, k)
     phi = build(k.keys, x, w, frame, plan, unit)(own(part, k.arguments), back) @ softmax.value.T
     here = own(part, q)
     nobody = unchecked(here, jnp.ones_like(here[:, 0]))

@@ -29,26 +29,38 @@ class Reach:
 
     exponents: β_a = max|u_a − ū_a| · max|z_a − z̄_a| on each axis of the keys.
     queries: the same for the grid in x, max_h |⟨A_h e_a, y − ȳ⟩| times the half width of the queries' box on axis a; empty without one.
-    total: the largest exponent that meets the exponential, Σ_a (2 β_a + |ū_a| R_a).
+    total: the largest exponent that meets the exponential, Σ_a (2 β_a + |ū_a| R_a): its rounding grows with it.
+    fall: how far below its shift a sum of exponentials can lie; the total where that isn't known.
     """
 
     exponents: tuple[float, ...]
     queries: tuple[float, ...]
     total: float
+    fall: float | None = None
+
+    @property
+    def depth(self) -> float:
+        """The fall, known or bounded."""
+        return self.total if self.fall is None else self.fall
 
     def widened(self, factor: float) -> "Reach":
         """Room for the tokens to spread."""
         grow = lambda values: tuple(factor * v for v in values)  # noqa: E731
-        return Reach(grow(self.exponents), grow(self.queries), factor * self.total)
+        return Reach(grow(self.exponents), grow(self.queries), factor * self.total, factor * self.depth)
 
     def rounded(self) -> "Reach":
         """Raised to the next of steps of 20 %: a reach that changes little keeps its plan, and its compiled program."""
-        return Reach(tuple(map(_up, self.exponents)), tuple(map(_up, self.queries)), _up(self.total))
+        return Reach(tuple(map(_up, self.exponents)), tuple(map(_up, self.queries)), _up(self.total), _up(self.depth))
 
     def join(self, other: "Reach") -> "Reach":
         """What serves both."""
         both = lambda a, b: tuple(map(max, a, b))  # noqa: E731
-        return Reach(both(self.exponents, other.exponents), both(self.queries, other.queries), max(self.total, other.total))
+        return Reach(
+            both(self.exponents, other.exponents),
+            both(self.queries, other.queries),
+            max(self.total, other.total),
+            max(self.depth, other.depth),
+        )
 
 
 @dataclass(frozen=True)
@@ -111,8 +123,8 @@ def _up(value: float) -> float:
     return 1.2 ** math.ceil(math.log(value, 1.2)) if value > 0 else 0.0
 
 
-def largest_exponent(bits: int) -> float:
-    """Beyond it a sum of exponentials can underflow."""
+def largest_fall(bits: int) -> float:
+    """Beyond it a sum of exponentials, as far below its shift, can underflow."""
     return 600.0 if bits == 64 else 60.0
 
 
@@ -131,7 +143,7 @@ def _cells(reach: tuple[float, ...], length: float) -> tuple[int, ...]:
 @lru_cache(maxsize=256)
 def best(reach: Reach, work: Work, tolerance: float, costs: Costs) -> Plan | None:
     """The fastest plan whose error is below the tolerance, or None where there is none."""
-    if reach.total > largest_exponent(work.bits) or not tolerance > 0:
+    if reach.depth > largest_fall(work.bits) or not tolerance > 0:
         return None
     plans = [
         plan for table in _tables(reach, work, tolerance, costs) for plan in _with_grids(table, reach, work, tolerance, costs)

@@ -71,7 +71,7 @@ def reverse(
 
 
 def _table(heads: Head, x: Tokens, w: Array, q: Queries, plan: Plan) -> Table:
-    frame, _ = shared_frame(softmax_of(heads), x, q, plan.grid is not None)
+    frame, _ = shared_frame(softmax_of(heads), x, w, q, plan.grid is not None)
     return build(x, x, w, frame, plan)
 
 

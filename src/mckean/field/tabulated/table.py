@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from mckean._shapes import Array
 from mckean.field.tabulated.bounds import nodes
 from mckean.field.tabulated.interpolation import gather, spread
-from mckean.field.tabulated.plan import Lattice, Plan, largest_exponent
+from mckean.field.tabulated.plan import Lattice, Plan, largest_fall
 
 
 class Box(eqx.Module):
@@ -71,7 +71,7 @@ class Frame(eqx.Module):
         exponent = (z - self.keys.middle[None]) @ self.arguments.middle
         top = jnp.max(jnp.where(w > 0, exponent, -jnp.inf))
         # Only atoms of mass 0 can lie above it: they stay finite.
-        most = largest_exponent(8 * exponent.dtype.itemsize)
+        most = largest_fall(8 * exponent.dtype.itemsize)
         return jnp.exp(jnp.minimum(exponent - jax.lax.stop_gradient(top), most))
 
 
