@@ -46,11 +46,11 @@ class Reach:
     def widened(self, factor: float) -> "Reach":
         """Room for the tokens to spread."""
         grow = lambda values: tuple(factor * v for v in values)  # noqa: E731
-        return Reach(grow(self.exponents), grow(self.queries), factor * self.total, factor * self.depth)
+        return Reach(grow(self.exponents), grow(self.queries), factor * self.total, None if self.fall is None else factor * self.fall)
 
     def rounded(self) -> "Reach":
         """Raised to the next of steps of 20 %: a reach that changes little keeps its plan, and its compiled program."""
-        return Reach(tuple(map(_up, self.exponents)), tuple(map(_up, self.queries)), _up(self.total), _up(self.depth))
+        return Reach(tuple(map(_up, self.exponents)), tuple(map(_up, self.queries)), _up(self.total), None if self.fall is None else _up(self.fall))
 
     def join(self, other: "Reach") -> "Reach":
         """What serves both."""
@@ -59,7 +59,7 @@ class Reach:
             both(self.exponents, other.exponents),
             both(self.queries, other.queries),
             max(self.total, other.total),
-            max(self.depth, other.depth),
+            None if self.fall is None and other.fall is None else max(self.depth, other.depth),
         )
 
 
