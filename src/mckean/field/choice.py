@@ -82,11 +82,8 @@ def settle(
         return Choice(method.exact, "inside jit the tokens are unknown")
     reach = reach.widened(room).rounded() if room > 1 else reach
     work = Work(x.shape[1], q.shape[1], one.heads, axes, dim, own, bits)
-    for rtol in rtols:
-        choice = _planned(method, reach, work, rtol, size / tighter)
-        if choice.plan is not None:
-            break
-    return choice
+    choices = [_planned(method, reach, work, rtol, size / tighter) for rtol in rtols]
+    return next((choice for choice in choices if choice.plan is not None), choices[-1])
 
 
 def _planned(method: Method, reach: Reach, work: Work, rtol: float, size: float) -> Choice:

@@ -82,7 +82,7 @@ def _pilot(rho: Empirical, some: Empirical, x: Array, w: Array, grid: Grid) -> A
 
     def asked(state: Array, index: Array) -> Array:
         here = at_layer(rho, index)
-        each = jax.lax.map(lambda cloud: jnp.max(frames.live(here.points, *cloud, cloud[0]).exponents), (state, w))
+        each = jax.lax.map(lambda cloud: jnp.max(frames.live(here.points, cloud[0], cloud[1], cloud[0]).exponents), (state, w))
         return jnp.max(each)
 
     return jax.lax.map(lambda pair: asked(*pair), (states, layer))
