@@ -13,7 +13,7 @@ from mckean._arguments import count, positive
 from mckean._shapes import Array
 from mckean.errors import Refused
 from mckean.field.exact import field
-from mckean.field.method import Exact
+from mckean.field.method import Exact, Method
 from mckean.field.velocity import check_fit, check_heads
 from mckean.measures.empirical import Empirical, unchecked
 from mckean.result import Result
@@ -46,7 +46,7 @@ def density_along(
     horizon: float | Array,
     steps: int,
     scheme: str = "rk4",
-    method: Exact | None = None,
+    method: Method | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
 ) -> DensityFlow:
@@ -131,9 +131,11 @@ def _run(rho: Empirical, z0: Array, w: Array, grid: grids.Grid, table: Scheme, m
 
 
 def _start(log_density: Any, x0: Array, shape: tuple[int, ...]) -> Array:
-    values = jax.vmap(jax.vmap(log_density))(x0).reshape(-1) if callable(log_density) else jnp.asarray(log_density)
-    if callable(log_density) and values.size == x0.shape[0] * x0.shape[1]:
-        values = values.reshape(shape)
+    if callable(log_density):
+        values = jax.vmap(jax.vmap(log_density))(x0)
+        values = values if len(shape) == 2 else values[0]
+    else:
+        values = jnp.asarray(log_density)
     if values.shape != shape:
         raise Refused(f"`log_density` gives one number a token, {shape} in all; found shape {values.shape}.")
     return values.astype(x0.dtype)

@@ -27,7 +27,9 @@ class Estimate:
         return f"Estimate: {size}error at most {self.error:.1e}{word}, on {', '.join(map(str, self.nodes))} nodes"
 
 
-def nested(functional: Callable[[Empirical], Any], measure: Callable[[int], Empirical], nodes: int, *, doublings: int = 2) -> Estimate:
+def nested(
+    functional: Callable[[Empirical], Any], measure: Callable[[int], Empirical], nodes: int, *, doublings: int = 2
+) -> Estimate:
     r"""A functional of a measure on n, 2n − 1, 4n − 3, … nodes (those of nested Clenshaw–Curtis rules), with an estimate of its error.
 
     Arguments:
