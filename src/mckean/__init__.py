@@ -21,7 +21,10 @@ _HOMES = {
     "Result": "result",
     "NumericalFailure": "errors", "Refused": "errors", "StorageFailure": "errors",
 }  # fmt: skip
-_MODULES = {"laws": "measures.laws", "losses": "objective.losses", "plot": "report.plot", "quadrature": "measures.quadrature", "schedules": "training.schedules"}
+_MODULES = {
+    "laws": "measures.laws", "losses": "objective.losses", "plot": "report.plot", "quadrature": "measures.quadrature",
+    "schedules": "training.schedules",
+}  # fmt: skip
 
 __all__ = [*_HOMES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -39,13 +39,13 @@ def padded(mu, size):
 def functional(mu0):
     dim = mu0.points.shape[1]
     start = padded(mu0, SIZE[dim])
-    flow = mk.transport(heads(dim), start, horizon=HORIZON, steps=STEPS, save="last", method=mk.Exact())
+    flow = mk.transport(heads(dim), start, horizon=HORIZON, steps=STEPS, scheme="heun", save="last", method=mk.Exact())
     x = np.asarray(flow.final.points)
     return np.asarray(start.weights) @ np.concatenate([x, np.cos(x)], axis=1)
 
 
 def panels():
-    """The same flow in NumPy: six panels of twelve nodes and RK4 of our own."""
+    """The same flow in NumPy: six panels of twelve nodes and Heun steps of our own."""
     z, w = legendre.leggauss(12)
     middle = (np.arange(6) + 0.5) / 3 - 1
     x = np.add.outer(middle, z / 6).ravel()
@@ -65,9 +65,7 @@ def panels():
     h = HORIZON / STEPS
     for _ in range(STEPS):
         k1 = field(x)
-        k2 = field(x + h / 2 * k1)
-        k3 = field(x + h / 2 * k2)
-        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + field(x + h * k3))
+        x = x + h / 2 * (k1 + field(x + h * k1))
     return np.asarray([w @ x, w @ np.cos(x)])
 
 
@@ -89,20 +87,20 @@ def test_the_token_limit_in_the_plane():
 def test_the_estimate_of_a_flow_is_at_least_its_error():
     limit = panels()
     found = q.nested(functional, lambda n: q.tensor(-1.0, 1.0, n, rule="clenshaw_curtis").measure(bump), 5)
-    assert found.trusted and np.abs(found.value - limit).max() <= found.error < 1e-4
+    assert found.trusted
+    assert np.abs(found.value - limit).max() <= found.error < 1e-4
 
 
 def line(a, v):
     return mk.Empirical(mk.Softmax(jnp.full((1, 1, 1), a), jnp.ones((1, 1, 1)), jnp.full((1, 1, 1), v)))
 
 
-@pytest.mark.parametrize("scheme", ["rk4", "tsit5"])
-def test_a_gaussian_keeps_its_formula(scheme):
+def test_a_gaussian_keeps_its_formula():
     # A = V = 1: variance s/(1 − 2st), mean m eᵗ/√(1 − 2st), with |A|S ≤ ½ all along
     m, s, t = 0.3, 0.25, 0.8
     mu = mk.gauss_hermite(m, s, 40)
     start = -0.5 * (mu.points[:, 0] - m) ** 2 / s - 0.5 * math.log(2 * math.pi * s)
-    flow = mk.density_along(line(1.0, 1.0), mu, start, horizon=t, steps=64, scheme=scheme, rtol=1e-11, atol=1e-12)
+    flow = mk.density_along(line(1.0, 1.0), mu, start, horizon=t, steps=64, scheme="tsit5", rtol=1e-11, atol=1e-12)
     assert flow.result.ok
     end_s, end_m = s / (1 - 2 * s * t), m * math.exp(t) / math.sqrt(1 - 2 * s * t)
     exact = -0.5 * (np.asarray(flow.final.points)[:, 0] - end_m) ** 2 / end_s - 0.5 * math.log(2 * math.pi * end_s)
@@ -153,14 +151,14 @@ def test_tokens_move_as_in_transport_and_weightless_ones_carry_the_density():
     mu = rule.measure(bump)
     probe = jnp.asarray([[0.1, -0.2]])
     both = mk.Empirical(jnp.concatenate([mu.points, probe, mu.points[:1]]), jnp.concatenate([mu.weights, jnp.zeros(2)]))
-    along = mk.density_along(rho, both, lambda x: jnp.log(bump(x)), horizon=1.0, steps=4, scheme="heun")
-    plain = mk.transport(rho, both, horizon=1.0, steps=4, scheme="heun", method=mk.Exact())
+    along = mk.density_along(rho, both, lambda x: jnp.log(bump(x)), horizon=1.0, steps=4, scheme="euler")
+    plain = mk.transport(rho, both, horizon=1.0, steps=4, scheme="euler", method=mk.Exact())
     assert np.abs(np.asarray(along.points - plain.points)).max() < 1e-14
     assert np.abs(np.asarray(along.log_density[:, -1] - along.log_density[:, 0])).max() < 1e-14
     # Tiles and a batch give the same.
     batch = mk.Empirical(jnp.stack([both.points] * 2), jnp.stack([both.weights] * 2))
     tiled = mk.density_along(
-        rho, batch, lambda x: jnp.log(bump(x)), horizon=1.0, steps=4, scheme="heun", method=mk.Exact(tile=16)
+        rho, batch, lambda x: jnp.log(bump(x)), horizon=1.0, steps=4, scheme="euler", method=mk.Exact(tile=16)
     )
     assert np.abs(np.asarray(tiled.log_density[1] - along.log_density)).max() < 1e-13
 
@@ -184,4 +182,5 @@ def test_a_flow_that_blows_up_says_where():
     flow = mk.density_along(
         line(1.0, 40.0), q.tensor(-3.0, 3.0, 4).measure(), jnp.zeros(4), horizon=1e3, steps=64, scheme="euler"
     )
-    assert not flow.result.ok and "depth step" in flow.result.where
+    assert not flow.result.ok
+    assert "depth step" in flow.result.where

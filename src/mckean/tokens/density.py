@@ -131,9 +131,10 @@ def _run(rho: Empirical, z0: Array, w: Array, grid: grids.Grid, table: Scheme, m
 
 
 def _start(log_density: Any, x0: Array, shape: tuple[int, ...]) -> Array:
+    values: Array
     if callable(log_density):
-        values = jax.vmap(jax.vmap(log_density))(x0)
-        values = values if len(shape) == 2 else values[0]
+        each: Any = jax.vmap(jax.vmap(log_density))(x0)
+        values = each if len(shape) == 2 else each[0]
     else:
         values = jnp.asarray(log_density)
     if values.shape != shape:
