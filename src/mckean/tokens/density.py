@@ -27,7 +27,7 @@ class DensityFlow(eqx.Module):
     """Tokens and the logarithm of the density there, through depth.
 
     Attributes: `times` (L+1,), `points` (L+1, N, d), `log_density` (L+1, N), `weights` (N,) (a batch has its axis n first, times apart),
-    `final` the terminal measure, `result` how the solve ended.
+    `final` the terminal measure, `result` how the solve ended. Source: mathematics, section 2.
     """
 
     times: Array

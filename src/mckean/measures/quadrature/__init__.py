@@ -3,7 +3,7 @@
 A `Rule` is nodes and weights of an integral; its `measure` is a token measure, of the uniform law or of a density. `tensor` makes rules on a
 box from one-dimensional ones, `sobol` and `lattice` from quasi-random points, `sparse` from signed differences (for integrals only);
 `circle`, `sphere` and `ball` carry their uniform laws. `gauss_hermite` (the normal law) and `gauss_legendre` (the uniform law on a box) give
-the measure at once. `nested` runs a functional on finer and finer measures and estimates the error.
+the measure at once. `nested` runs a functional on finer and finer measures and estimates the error. Source: mathematics, section 2.
 """
 
 from mckean.measures.quadrature.curved import ball, circle, sphere

@@ -18,7 +18,7 @@ class Rule(eqx.Module):
 
     Attributes:
         points: (N, d).
-        weights: (N,), of the sum |domain| (length, area, volume). Those of a sparse grid have both signs.
+        weights: (N,); their sum is the length, area or volume of the domain. Those of a sparse grid have both signs.
 
     `measure` makes a token measure of it, `mass` says how far a density is from mass 1 on it. Source: mathematics, section 2.
 
