@@ -13,7 +13,7 @@ _HOMES = {
     "Block": "heads", "Bounded": "heads", "Head": "heads", "Layered": "heads", "Perceptron": "heads", "Softmax": "heads",
     "CertifiedVelocity": "field", "Exact": "field", "RandomBatch": "field", "Sharded": "field", "Tabulated": "field",
     "certified_velocity": "field", "velocity": "field",
-    "Flow": "tokens", "gaussian_transport": "tokens", "transport": "tokens",
+    "DensityFlow": "tokens", "Flow": "tokens", "density_along": "tokens", "gaussian_transport": "tokens", "transport": "tokens",
     "Problem": "objective", "Readout": "objective", "regularised_risk": "objective", "risk": "objective",
     "FunctionalGradient": "adjoint", "functional_gradient": "adjoint",
     "Inertial": "training", "Langevin": "training", "Optax": "training",
@@ -21,7 +21,10 @@ _HOMES = {
     "Result": "result",
     "NumericalFailure": "errors", "Refused": "errors", "StorageFailure": "errors",
 }  # fmt: skip
-_MODULES = {"laws": "measures.laws", "losses": "objective.losses", "plot": "report.plot", "schedules": "training.schedules"}
+_MODULES = {
+    "laws": "measures.laws", "losses": "objective.losses", "plot": "report.plot", "quadrature": "measures.quadrature",
+    "schedules": "training.schedules",
+}  # fmt: skip
 
 __all__ = [*_HOMES, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     from mckean.measures import gauss_hermite as gauss_hermite
     from mckean.measures import gauss_legendre as gauss_legendre
     from mckean.measures import laws as laws
+    from mckean.measures import quadrature as quadrature
     from mckean.objective import Problem as Problem
     from mckean.objective import Readout as Readout
     from mckean.objective import losses as losses
@@ -73,7 +77,9 @@ if TYPE_CHECKING:
     from mckean.objective import risk as risk
     from mckean.report import plot as plot
     from mckean.result import Result as Result
+    from mckean.tokens import DensityFlow as DensityFlow
     from mckean.tokens import Flow as Flow
+    from mckean.tokens import density_along as density_along
     from mckean.tokens import gaussian_transport as gaussian_transport
     from mckean.tokens import transport as transport
     from mckean.training import Inertial as Inertial

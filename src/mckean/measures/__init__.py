@@ -1,7 +1,8 @@
 """P(X): probability measures.
 
 `Empirical` is the measure that everything else computes with: weighted atoms over any pytree. Laws (`laws`) and quadrature
-rules (`quadrature`) make empirical measures: i.i.d. atoms of a law, or deterministic nodes that stand for a smooth density.
+rules (`quadrature`) make empirical measures: i.i.d. atoms of a law, or deterministic nodes (of a `Rule`) that stand for
+a smooth density.
 """
 
 from mckean.measures.empirical import Empirical

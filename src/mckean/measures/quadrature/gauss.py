@@ -1,4 +1,4 @@
-"""Quadrature atoms: deterministic nodes whose empirical measure stands for a smooth density to spectral accuracy."""
+"""The normal law and the uniform law of a box on Gauss nodes: spectral accuracy for smooth functionals."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import numpy as np
 
 from mckean.errors import Refused
 from mckean.measures.empirical import Empirical
+from mckean.measures.quadrature.rule import box, product
 
 
 def gauss_hermite(mean: Any, covariance: Any, nodes: int) -> Empirical:
@@ -26,7 +27,7 @@ def gauss_hermite(mean: Any, covariance: Any, nodes: int) -> Empirical:
         z, w = np.polynomial.hermite_e.hermegauss(_count(nodes))
     if not np.all(np.isfinite(w)):
         raise Refused(f"The weights of {nodes} Gauss–Hermite nodes leave the finite numbers; use at most 370.")
-    grid, weights = _tensor([z] * mean.size, [w] * mean.size)
+    grid, weights = product([z] * mean.size, [w] * mean.size)
     points = mean + (grid * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     return Empirical(jnp.asarray(points), jnp.asarray(weights), normalize=True)
 
@@ -36,12 +37,10 @@ def gauss_legendre(lower: Any, upper: Any, nodes: int) -> Empirical:
 
     Exact for polynomials of degree < 2·nodes. Source: mathematics, section 2.
     """
-    lower, upper = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (lower, upper))
-    if lower.shape != upper.shape or np.any(upper <= lower):
-        raise Refused(f"A box needs lower < upper in every coordinate; found lower {lower} and upper {upper}.")
+    lower, upper = box(lower, upper)
     z, w = np.polynomial.legendre.leggauss(_count(nodes))
     axes = [0.5 * (a + b) + 0.5 * (b - a) * z for a, b in zip(lower, upper, strict=True)]
-    points, weights = _tensor(axes, [w] * lower.size)
+    points, weights = product(axes, [w] * lower.size)
     return Empirical(jnp.asarray(points), jnp.asarray(weights), normalize=True)
 
 
@@ -49,11 +48,3 @@ def _count(nodes: int) -> int:
     if nodes < 1:
         raise Refused(f"A quadrature rule needs at least one node; found nodes={nodes}.")
     return nodes
-
-
-def _tensor(axes: list[np.ndarray], weights: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=-1)
-    mass = np.ones(1)
-    for w in weights:
-        mass = np.multiply.outer(mass, w).ravel()
-    return grid, mass
